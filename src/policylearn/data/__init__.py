@@ -1,0 +1,1 @@
+"""Datasets, tasks, splits, converters, synthetic graphs and batches."""

@@ -1,0 +1,108 @@
+"""What a dataset asks for: loss, metric, direction, output width and target scaling."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+Kind = Literal["regression", "binary", "classes"]
+Level = Literal["graph", "node"]
+Metric = Literal["mae", "rmse", "rocauc", "accuracy"]
+Loss = Literal["l1", "mse", "bce", "cross_entropy"]
+
+HIGHER_IS_BETTER: dict[Metric, bool] = {"mae": False, "rmse": False, "rocauc": True, "accuracy": True}
+
+
+@dataclass(frozen=True)
+class Scaling:
+    """``scaled = (y - shift) / scale``, a number a target."""
+
+    shift: tuple[float, ...]
+    scale: tuple[float, ...]
+
+    def apply(self, y: Tensor) -> Tensor:
+        """Targets as the network sees them."""
+        return (y - y.new_tensor(self.shift)) / y.new_tensor(self.scale)
+
+    def invert(self, y: Tensor) -> Tensor:
+        """Network outputs in the units of the data."""
+        return y * y.new_tensor(self.scale) + y.new_tensor(self.shift)
+
+
+@dataclass(frozen=True)
+class Task:
+    """One learning problem over the graphs (or the nodes) of a dataset.
+
+    Args:
+        kind: numbers, yes/no (several columns: one yes/no each, gaps allowed), or one of several classes.
+        loss: what training minimises, on scaled targets.
+        metric: what is reported.
+        targets: a name a target column (`classes`: one name, of the label).
+        level: whether a row of ``y`` belongs to a graph or to a node.
+        classes: the names behind the class ids (`classes`) or behind 0 and 1 (`binary`), where they have names.
+        scaling: of the targets; None leaves them as they are.
+        metric_in_data_units: undo the scaling before the metric (Alchemy) or report in scaled units (counting).
+    """
+
+    kind: Kind
+    loss: Loss
+    metric: Metric
+    targets: tuple[str, ...] = ("y",)
+    level: Level = "graph"
+    classes: tuple[str, ...] = ()
+    scaling: Scaling | None = None
+    metric_in_data_units: bool = True
+
+    @property
+    def outputs(self) -> int:
+        """Width of the network's output."""
+        return len(self.classes) if self.kind == "classes" else len(self.targets)
+
+    @property
+    def higher_is_better(self) -> bool:
+        return HIGHER_IS_BETTER[self.metric]
+
+    def scale(self, y: Tensor) -> Tensor:
+        """Targets as the loss wants them."""
+        return y if self.scaling is None else self.scaling.apply(y)
+
+    def unscale(self, output: Tensor) -> Tensor:
+        """Network outputs in the units of the data."""
+        return output if self.scaling is None else self.scaling.invert(output)
+
+    def loss_terms(self, output: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
+        """The loss of every label and whether the label is there.
+
+        Args:
+            output: what the network gave, ``(R, outputs)``.
+            y: the targets as stored, ``(R, K)``, or ``(R,)`` class ids.
+
+        Shapes:
+            both results ``(R, K)`` (`classes`: ``(R, 1)``); a missing label has loss 0.
+        """
+        if self.kind == "classes":
+            value = functional.cross_entropy(output, y.reshape(-1).long(), reduction="none")
+            return value.unsqueeze(1), torch.ones_like(value, dtype=torch.bool).unsqueeze(1)
+        target = y.reshape(len(output), -1).to(output.dtype)
+        known = ~torch.isnan(target)
+        target = self.scale(torch.where(known, target, torch.zeros_like(target)))
+        pointwise = {
+            "l1": functional.l1_loss,
+            "mse": functional.mse_loss,
+            "bce": functional.binary_cross_entropy_with_logits,
+        }[self.loss]
+        return pointwise(output, target, reduction="none") * known, known
+
+    def compute_loss(self, output: Tensor, y: Tensor) -> Tensor:
+        """Mean loss over the labels that are there."""
+        value, known = self.loss_terms(output, y)
+        return value.sum() / known.sum().clamp(min=1)
+
+    def cost(self, output: Tensor, y: Tensor) -> Tensor:
+        """Each row's own mean loss over its labels, ``(R,)``; 0 for a row without labels."""
+        value, known = self.loss_terms(output, y)
+        return value.sum(dim=1) / known.sum(dim=1).clamp(min=1)
