@@ -115,7 +115,7 @@ class PackedGraphs:
                 np.savez_compressed(file, allow_pickle=False, **arrays)
                 file.flush()
                 os.fsync(file.fileno())
-            os.replace(part, path)
+            Path(part).replace(path)
         except BaseException:
             Path(part).unlink(missing_ok=True)
             raise
@@ -124,9 +124,7 @@ class PackedGraphs:
     def load(path: Path) -> PackedGraphs:
         """Read a file that `save` wrote, or one in the same layout."""
         if not path.exists():
-            raise DataError(
-                f"{path}: no such file; check the path, or set POLICYLEARN_DATA to the folder that holds it"
-            )
+            raise DataError(f"{path}: no such file; check the path, or point POLICYLEARN_DATA at its folder")
         try:
             with np.load(path, allow_pickle=False) as file:
                 arrays = {name: file[name] for name in file.files}

@@ -1,0 +1,1 @@
+"""Benchmarks: ratios of things interleaved in one run."""
