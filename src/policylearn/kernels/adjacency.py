@@ -1,0 +1,98 @@
+"""The edges of a batch, sorted once for sums in both directions."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+# torch says once a process that CSR tensors are in beta; that is not news for a user of this package.
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")
+    torch.sparse_csr_tensor(
+        torch.tensor([0]), torch.tensor([0])[:0], torch.ones(0), size=(0, 0), check_invariants=False
+    )
+
+
+@dataclass(frozen=True)
+class Adjacency:
+    """Directed edges grouped by target (to sum over neighbours) and by source (for the gradient of that sum).
+
+    Message ``m`` is the m-th edge in the order of the targets; ``edge[m]`` is its column in ``edge_index``.
+    Duplicate edges and self loops are kept as given.
+
+    Args:
+        num_nodes: N.
+        target_ptr: where the messages of each target start.
+        source: source node of each message.
+        target: target node of each message.
+        edge: which column of ``edge_index`` each message is.
+        source_ptr: where each source's outgoing messages start in ``outgoing``.
+        outgoing: message ids, grouped by source.
+
+    Shapes:
+        target_ptr and source_ptr ``(N + 1,)``; source, target, edge and outgoing ``(E,)``.
+    """
+
+    num_nodes: int
+    target_ptr: Tensor
+    source: Tensor
+    target: Tensor
+    edge: Tensor
+    source_ptr: Tensor
+    outgoing: Tensor
+
+    @staticmethod
+    def of(edge_index: Tensor, num_nodes: int) -> Adjacency:
+        """Sort the edges once."""
+        if edge_index.numel() and int(edge_index.max()) >= num_nodes:
+            raise ValueError(
+                f"'edge_index' names node {int(edge_index.max())}, but the batch has {num_nodes} nodes;"
+                " check that edges and features belong together"
+            )
+        target, edge = torch.sort(edge_index[1], stable=True)
+        source = edge_index[0].index_select(0, edge)
+        outgoing = torch.sort(source, stable=True).indices
+        return Adjacency(
+            num_nodes=num_nodes,
+            target_ptr=pointers(target, num_nodes),
+            source=source,
+            target=target,
+            edge=edge,
+            source_ptr=pointers(source, num_nodes),
+            outgoing=outgoing,
+        )
+
+    @property
+    def num_edges(self) -> int:
+        return len(self.source)
+
+    def expand(self, row_ptr: Tensor) -> Adjacency:
+        """Give every node several rows of its own: row ``k`` of a node hears row ``k`` of its neighbours.
+
+        Needed only where nodes differ in their number of rows (a full bag over graphs of several sizes); with equal
+        numbers the rows of a node are one wide row and this adjacency serves as it is. Neighbours must have equally
+        many rows. ``edge`` of the result still points into the ``edge_index`` of the nodes.
+
+        Args:
+            row_ptr: where the rows of each node start, ``(N + 1,)``.
+        """
+        copies = (row_ptr[1:] - row_ptr[:-1]).index_select(0, self.target)  # (E,)
+        message = torch.repeat_interleave(torch.arange(self.num_edges, device=copies.device), copies)
+        first = torch.cumsum(copies, 0) - copies
+        k = torch.arange(len(message), device=copies.device) - first.index_select(0, message)
+        source = row_ptr.index_select(0, self.source.index_select(0, message)) + k
+        target = row_ptr.index_select(0, self.target.index_select(0, message)) + k
+        rows = Adjacency.of(torch.stack([source, target]), int(row_ptr[-1]))
+        edge = self.edge.index_select(0, message).index_select(0, rows.edge)
+        return Adjacency(
+            rows.num_nodes, rows.target_ptr, rows.source, rows.target, edge, rows.source_ptr, rows.outgoing
+        )
+
+
+def pointers(ids: Tensor, size: int) -> Tensor:
+    """Where each of ``size`` groups starts once ``ids`` is sorted, ``(size + 1,)``."""
+    ends = torch.bincount(ids, minlength=size).cumsum(0)
+    return torch.cat([ends.new_zeros(1), ends])

@@ -1,0 +1,85 @@
+"""The whole model: pick copies, look at them, predict."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+from torch_geometric.data import Batch, Data
+
+from policylearn.bags import Bag, Selection
+from policylearn.nn import Encoder, GraphReadout, Graphs, NodeReadout, SlotPool
+from policylearn.policies import Policy
+
+MAX_ROWS = 1 << 18
+"""Rows (node and copy) that a model holds at once at inference; a larger bag is streamed in pieces of slots."""
+
+
+class SubgraphGNN(nn.Module):
+    """``head(readout(pool(encoder(bag))))`` over the copies that the policy picks.
+
+    Args:
+        policy: picks the nodes to mark.
+        encoder: node states of every copy.
+        readout: nodes to graph vectors, or nodes as they are.
+        head: vectors to outputs.
+        pool: how the copies of a node are pooled before the readout; the mean if not given.
+        max_rows: rows held at once in evaluation without gradients.
+
+    Example:
+        >>> model = SubgraphGNN(policy, encoder, GraphReadout(), head)  # doctest: +SKIP
+        >>> output = model(batch)  # doctest: +SKIP
+    """
+
+    def __init__(
+        self,
+        policy: Policy,
+        encoder: Encoder,
+        readout: GraphReadout | NodeReadout,
+        head: nn.Module,
+        *,
+        pool: SlotPool | None = None,
+        max_rows: int = MAX_ROWS,
+    ) -> None:
+        super().__init__()
+        if max_rows < 1:
+            raise ValueError(f"'max_rows' must be >= 1 (got {max_rows})")
+        self.policy, self.encoder, self.readout, self.head = policy, encoder, readout, head
+        self.pool = pool if pool is not None else SlotPool("mean")
+        self.max_rows = max_rows
+
+    def forward(self, batch: Batch | Data | Graphs, *, generator: torch.Generator | None = None) -> Tensor:
+        """Select, then predict, ``(G, outputs)`` (node tasks: ``(N, outputs)``)."""
+        graphs = Graphs.of(batch)
+        return self.predict(graphs, self.select(graphs, generator=generator))
+
+    def select(self, batch: Batch | Data | Graphs, *, generator: torch.Generator | None = None) -> Selection:
+        """The policy's picks for a batch."""
+        graphs = Graphs.of(batch)
+        return self.policy(graphs, generator=generator).validate(graphs.ptr)
+
+    def predict(self, batch: Batch | Data | Graphs, selection: Selection) -> Tensor:
+        """The output for picks that are handed in, ``(G, outputs)`` (node tasks: ``(N, outputs)``)."""
+        graphs = Graphs.of(batch)
+        nodes = self._pooled(graphs, selection)
+        output: Tensor = self.head(self.readout(nodes, graphs))
+        return output
+
+    def _pooled(self, graphs: Graphs, selection: Selection) -> Tensor:
+        """Each node's state, pooled over its copies, ``(N, C)``."""
+        if self.training or torch.is_grad_enabled():
+            bag = Bag.of(selection, graphs.batch, self.dtype)
+            return self.pool.finish(
+                self.pool.part(self.encoder(graphs, bag), bag), bag.slots.index_select(0, graphs.batch)
+            )
+        total: Tensor | None = None
+        copies = torch.zeros_like(graphs.sizes)
+        for bag in Bag.chunks(selection, graphs.ptr, graphs.batch, self.dtype, self.max_rows):
+            part = self.pool.part(self.encoder(graphs, bag), bag)
+            total = part if total is None else self.pool.join(total, part)
+            copies = copies + bag.slots
+        assert total is not None, "slot 0 is always there"
+        return self.pool.finish(total, copies.index_select(0, graphs.batch))
+
+    @property
+    def dtype(self) -> torch.dtype:
+        return next(self.head.parameters()).dtype

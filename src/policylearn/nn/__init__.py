@@ -1,0 +1,64 @@
+"""Networks over bags: encoders, norms, pooling, readouts and heads."""
+
+from policylearn.nn.convs import GIN, Conv, PyGConv
+from policylearn.nn.encoders import (
+    Encoder,
+    SingleStreamEncoder,
+    SingleStreamLayer,
+    StreamLayer,
+    TwoStreamEncoder,
+    TwoStreamLayer,
+)
+from policylearn.nn.features import (
+    CategoricalEdges,
+    CategoricalEncoder,
+    ConstantEncoder,
+    Features,
+    RealEdges,
+    RealEncoder,
+    build_edge_encoder,
+    build_node_encoder,
+)
+from policylearn.nn.graphs import Graphs, Rows
+from policylearn.nn.norms import NoNorm, NormKind, NormScope, RowBatchNorm, RowLayerNorm, build_norm
+from policylearn.nn.pooling import MLP, GraphReadout, NodePooling, NodeReadout, SlotPool, SlotPooling
+from policylearn.nn.segments import segment_argmax, segment_log_softmax, segment_max, segment_mean, segment_sum
+
+__all__ = [
+    "GIN",
+    "MLP",
+    "CategoricalEdges",
+    "CategoricalEncoder",
+    "ConstantEncoder",
+    "Conv",
+    "Encoder",
+    "Features",
+    "GraphReadout",
+    "Graphs",
+    "NoNorm",
+    "NodePooling",
+    "NodeReadout",
+    "NormKind",
+    "NormScope",
+    "PyGConv",
+    "RealEdges",
+    "RealEncoder",
+    "RowBatchNorm",
+    "RowLayerNorm",
+    "Rows",
+    "SingleStreamEncoder",
+    "SingleStreamLayer",
+    "SlotPool",
+    "SlotPooling",
+    "StreamLayer",
+    "TwoStreamEncoder",
+    "TwoStreamLayer",
+    "build_edge_encoder",
+    "build_node_encoder",
+    "build_norm",
+    "segment_argmax",
+    "segment_log_softmax",
+    "segment_max",
+    "segment_mean",
+    "segment_sum",
+]

@@ -1,0 +1,100 @@
+"""Norms over the rows of a bag."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+NormKind = Literal["batch", "layer", "none"]
+NormScope = Literal["bag", "slot"]
+
+
+class RowBatchNorm(nn.Module):
+    """Batch norm over the rows of a bag.
+
+    Args:
+        channels: C.
+        scope: `bag`: statistics over all rows together. `slot`: each copy's statistics are its own, taken across the
+            batch, so that a copy's state does not change when further copies join the bag.
+        track: keep running statistics and use them, the same for every slot, in evaluation. Without them evaluation
+            takes batch statistics too, and an output depends on the rest of its batch.
+        momentum: of the running statistics.
+        eps: added to the variance.
+    """
+
+    running_mean: Tensor
+    running_var: Tensor
+
+    def __init__(
+        self, channels: int, *, scope: NormScope = "bag", track: bool = True, momentum: float = 0.1, eps: float = 1e-5
+    ) -> None:
+        super().__init__()
+        self.scope, self.track, self.momentum, self.eps = scope, track, momentum, eps
+        self.weight = nn.Parameter(torch.ones(channels))
+        self.bias = nn.Parameter(torch.zeros(channels))
+        if track:
+            self.register_buffer("running_mean", torch.zeros(channels))
+            self.register_buffer("running_var", torch.ones(channels))
+
+    def forward(self, rows: Tensor, width: int) -> Tensor:
+        """Normalise ``(R, C)`` rows of which ``width`` neighbouring ones are the copies of one node."""
+        if self.track and not self.training:
+            return functional.batch_norm(
+                rows, self.running_mean, self.running_var, self.weight, self.bias, False, 0.0, self.eps
+            )
+        wide = self.scope == "slot" and width > 1
+        count = len(rows) // width if wide else len(rows)
+        if count == 1:
+            # A single row has no spread of its own; torch refuses it in training. It is its own mean.
+            return self.bias.expand_as(rows) + 0 * rows
+        if wide:
+            return self._each_slot(rows.view(count, width, -1)).view_as(rows)
+        mean, var = (self.running_mean, self.running_var) if self.track else (None, None)
+        return functional.batch_norm(rows, mean, var, self.weight, self.bias, True, self.momentum, self.eps)
+
+    def _each_slot(self, rows: Tensor) -> Tensor:
+        """Normalise each slot by its own statistics, ``(N, S, C)``."""
+        var, mean = torch.var_mean(rows, dim=0, correction=0)  # (S, C)
+        if self.track:
+            unbiased = var.detach().mean(0) * len(rows) / (len(rows) - 1)
+            self.running_mean.lerp_(mean.detach().mean(0), self.momentum)
+            self.running_var.lerp_(unbiased, self.momentum)
+        return (rows - mean) * torch.rsqrt(var + self.eps) * self.weight + self.bias
+
+    def extra_repr(self) -> str:
+        return f"{len(self.weight)}, scope={self.scope}, track={self.track}"
+
+
+class RowLayerNorm(nn.Module):
+    """Layer norm: each row by itself, so nothing in the batch touches anything else."""
+
+    def __init__(self, channels: int, *, eps: float = 1e-5) -> None:
+        super().__init__()
+        self.norm = nn.LayerNorm(channels, eps=eps)
+
+    def forward(self, rows: Tensor, width: int) -> Tensor:
+        """Normalise ``(R, C)`` rows; ``width`` plays no part."""
+        normed: Tensor = self.norm(rows)
+        return normed
+
+
+class NoNorm(nn.Module):
+    """Rows as they are."""
+
+    def forward(self, rows: Tensor, width: int) -> Tensor:
+        """Give the rows back; ``width`` plays no part."""
+        return rows
+
+
+def build_norm(kind: NormKind, channels: int, *, scope: NormScope = "bag", track: bool = True) -> nn.Module:
+    """The norm of that name."""
+    if kind == "batch":
+        return RowBatchNorm(channels, scope=scope, track=track)
+    if kind == "layer":
+        return RowLayerNorm(channels)
+    if kind == "none":
+        return NoNorm()
+    raise ValueError(f"'norm' must be 'batch', 'layer' or 'none' (got '{kind}')")

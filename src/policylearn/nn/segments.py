@@ -1,0 +1,51 @@
+"""Reductions over the nodes of each graph of a batch."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+
+def segment_sum(values: Tensor, batch: Tensor, num_graphs: int) -> Tensor:
+    """Sum over the nodes of each graph, ``(N, ...) -> (G, ...)``."""
+    return values.new_zeros(num_graphs, *values.shape[1:]).index_add(0, batch, values)
+
+
+def segment_mean(values: Tensor, batch: Tensor, ptr: Tensor) -> Tensor:
+    """Mean over the nodes of each graph, ``(N, C) -> (G, C)``."""
+    sizes = (ptr[1:] - ptr[:-1]).to(values.dtype).unsqueeze(1)
+    return segment_sum(values, batch, len(ptr) - 1) / sizes
+
+
+def segment_max(values: Tensor, batch: Tensor, num_graphs: int) -> Tensor:
+    """Largest value of each graph, ``(N,) -> (G,)``."""
+    lowest = values.new_full((num_graphs,), -torch.inf)
+    return lowest.scatter_reduce(0, batch, values, "amax")
+
+
+def segment_log_softmax(scores: Tensor, batch: Tensor, num_graphs: int) -> Tensor:
+    """Log-probabilities over the nodes of each graph; a score of -inf stays -inf, ``(N,) -> (N,)``."""
+    top = segment_max(scores.detach(), batch, num_graphs).index_select(0, batch)
+    shifted = scores - top
+    total = segment_sum(shifted.exp(), batch, num_graphs)
+    return shifted - total.log().index_select(0, batch)
+
+
+def segment_argmax(scores: Tensor, batch: Tensor, num_graphs: int, tolerance: float = 0.0) -> Tensor:
+    """The first node of each graph whose score is the largest, up to ties, ``(N,) -> (G,)``.
+
+    Nodes that are alike up to symmetry have scores that are equal only up to rounding, and rounding changes with the
+    rest of the batch; a small tolerance makes the choice among them depend on the graph alone.
+
+    Args:
+        scores: -inf where a node must not be picked; each graph has one that is finite.
+        batch: the graph of each node, ``(N,)``.
+        num_graphs: G.
+        tolerance: scores count as tied within ``tolerance * (1 + |largest|)``.
+    """
+    top = segment_max(scores, batch, num_graphs)
+    floor = (top - tolerance * (1 + top.abs())).index_select(0, batch)
+    ids = torch.arange(len(scores), device=scores.device)
+    beyond = len(scores)
+    candidates = torch.where(scores >= floor, ids, beyond)
+    return torch.full((num_graphs,), beyond, device=scores.device).scatter_reduce(0, batch, candidates, "amin")
