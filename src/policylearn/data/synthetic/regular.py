@@ -1,0 +1,90 @@
+"""Strongly regular graphs: any two of the same size and degree look alike to 1-WL, whatever their other parameters."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from policylearn.data.packed import Array, DataError, PackedGraphs
+from policylearn.data.synthetic.assembly import adjacency, one_graph
+
+
+class SRGParameters(NamedTuple):
+    """Nodes, degree, and common neighbours of two joined (``lam``) and of two unjoined nodes (``mu``)."""
+
+    n: int
+    k: int
+    lam: int
+    mu: int
+
+
+def triangular(m: int) -> PackedGraphs:
+    """T(m): the pairs out of m things, joined where they share one; (m(m-1)/2, 2(m-2), m-2, 4).
+
+    T(7) is (21, 10, 5, 4) and its complement (21, 10, 3, 6): same size, same degree, different graphs.
+    """
+    need("T(m)", m >= 4, f"m >= 4 (got {m})")
+    pairs = np.stack(np.triu_indices(m, k=1), axis=1)  # (n, 2)
+    shared = (pairs[:, None, :, None] == pairs[None, :, None, :]).any(axis=(2, 3))
+    return from_dense(shared)
+
+
+def rook(m: int) -> PackedGraphs:
+    """L2(m), the lattice: squares of an m by m board, joined along rows and columns; (m², 2(m-1), m-2, 2)."""
+    need("L2(m)", m >= 2, f"m >= 2 (got {m})")
+    row, column = np.divmod(np.arange(m * m), m)
+    return from_dense((row[:, None] == row) | (column[:, None] == column))
+
+
+def shrikhande() -> PackedGraphs:
+    """The Shrikhande graph, (16, 6, 2, 2) like L2(4) but not isomorphic to it."""
+    row, column = np.divmod(np.arange(16), 4)
+    step = (row[:, None] - row) % 4 * 4 + (column[:, None] - column) % 4
+    return from_dense(np.isin(step, [1, 3, 4, 12, 5, 15]))  # plus or minus (0, 1), (1, 0), (1, 1) on a 4 by 4 torus
+
+
+def paley(q: int) -> PackedGraphs:
+    """Paley(q): numbers mod a prime q, joined where their difference is a square; (q, (q-1)/2, (q-5)/4, (q-1)/4)."""
+    prime = q >= 2 and all(q % divisor for divisor in range(2, int(q**0.5) + 1))
+    need("Paley(q)", prime and q % 4 == 1, f"a prime q with q % 4 == 1, such as 5, 13, 17 or 29 (got {q})")
+    numbers = np.arange(q)
+    return from_dense(np.isin((numbers[:, None] - numbers) % q, numbers[1:] ** 2 % q))
+
+
+def complement(graph: PackedGraphs) -> PackedGraphs:
+    """The graph on the same nodes that joins exactly the pairs that ``graph`` does not join."""
+    return from_dense(adjacency(single(graph, "complement"))[0] == 0)
+
+
+def srg_parameters(graph: PackedGraphs) -> SRGParameters:
+    """(n, k, lambda, mu) of a strongly regular graph; a `DataError` says why another graph is none."""
+    dense = adjacency(single(graph, "srg_parameters"))[0]
+    n, common = len(dense), dense @ dense
+    off_diagonal = ~np.eye(n, dtype=bool)
+    degrees = np.unique(dense.sum(axis=1))
+    joined = np.unique(common[(dense == 1) & off_diagonal])
+    apart = np.unique(common[(dense == 0) & off_diagonal])
+    for what, values in (("degree", degrees), ("lambda, of joined pairs", joined), ("mu, of unjoined pairs", apart)):
+        if len(values) != 1:
+            found = f"takes the values {values.tolist()}" if len(values) else "has no pair to be read from"
+            raise DataError(f"not strongly regular: the {what}, {found}; a strongly regular graph has exactly one")
+    return SRGParameters(n, int(degrees[0]), int(joined[0]), int(apart[0]))
+
+
+def from_dense(related: Array) -> PackedGraphs:
+    """One graph that joins the related pairs; the diagonal is left out."""
+    return one_graph(np.stack(np.nonzero(np.triu(related, k=1))), len(related))
+
+
+def single(graph: PackedGraphs, caller: str) -> PackedGraphs:
+    """The collection itself, if it holds exactly one graph."""
+    if len(graph) != 1:
+        raise DataError(f"{caller} takes one graph, got a collection of {len(graph)}; hand over one at a time")
+    return graph
+
+
+def need(what: str, met: bool, wish: str) -> None:
+    """Raise unless the need is met."""
+    if not met:
+        raise DataError(f"{what} needs {wish}")

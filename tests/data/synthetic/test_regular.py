@@ -1,0 +1,97 @@
+from collections.abc import Callable
+
+import networkx as nx
+import numpy as np
+import pytest
+
+from policylearn.data.packed import DataError, PackedGraphs
+from policylearn.data.synthetic import (
+    adjacency,
+    complement,
+    csl_graph,
+    csl_members,
+    grid,
+    paley,
+    path,
+    rook,
+    shrikhande,
+    srg_parameters,
+    substructure_counts,
+    triangular,
+)
+from policylearn.data.synthetic.regular import from_dense
+
+
+def as_networkx(graph: PackedGraphs) -> nx.Graph:
+    return nx.from_numpy_array(adjacency(graph)[0])
+
+
+@pytest.mark.parametrize(
+    ("graph", "parameters"),
+    [
+        (triangular(7), (21, 10, 5, 4)),
+        (complement(triangular(7)), (21, 10, 3, 6)),
+        (triangular(4), (6, 4, 2, 4)),
+        (complement(triangular(5)), (10, 3, 0, 1)),
+        (rook(4), (16, 6, 2, 2)),
+        (rook(5), (25, 8, 3, 2)),
+        (shrikhande(), (16, 6, 2, 2)),
+        (paley(5), (5, 2, 0, 1)),
+        (paley(13), (13, 6, 2, 3)),
+        (paley(29), (29, 14, 6, 7)),
+    ],
+)
+def test_parameters_are_those_of_the_books(graph: PackedGraphs, parameters: tuple[int, int, int, int]) -> None:
+    found = srg_parameters(graph.validate())
+    assert found == parameters
+    n, k, lam, mu = found
+    assert k * (k - lam - 1) == (n - k - 1) * mu
+
+
+def test_constructions_are_the_graphs_that_networkx_knows() -> None:
+    assert nx.is_isomorphic(as_networkx(triangular(6)), nx.line_graph(nx.complete_graph(6)))
+    assert nx.is_isomorphic(as_networkx(rook(4)), nx.line_graph(nx.complete_bipartite_graph(4, 4)))
+    assert nx.is_isomorphic(as_networkx(complement(triangular(5))), nx.petersen_graph())
+    assert nx.is_isomorphic(as_networkx(paley(13)), nx.paley_graph(13).to_undirected())
+    assert not nx.is_isomorphic(as_networkx(shrikhande()), as_networkx(rook(4)))
+
+
+def test_the_complement_of_the_complement_is_the_graph() -> None:
+    graph = triangular(7)
+    assert (complement(complement(graph)).edge_index == graph.edge_index).all()
+
+
+def test_t7_and_its_complement_are_alike_to_1_wl_but_differ() -> None:
+    one, other = triangular(7), complement(triangular(7))
+    hashes = []
+    for graph in (as_networkx(one), as_networkx(other)):
+        nx.set_node_attributes(graph, "same", "colour")
+        hashes.append(nx.weisfeiler_lehman_graph_hash(graph, node_attr="colour", iterations=21))
+    assert hashes[0] == hashes[1]
+    assert substructure_counts(adjacency(one)[0])[0] == 175  # n k lambda / 6
+    assert substructure_counts(adjacency(other)[0])[0] == 105
+
+
+@pytest.mark.parametrize(
+    ("graph", "reason"),
+    [
+        (path(4), "degree"),
+        (csl_graph(13, 5), "mu, of unjoined pairs, takes the values"),
+        (from_dense(np.ones((4, 4))), "mu, of unjoined pairs, has no pair"),
+        (grid(1, 1), "lambda, of joined pairs, has no pair"),
+    ],
+)
+def test_graphs_that_are_not_strongly_regular_are_told_why(graph: PackedGraphs, reason: str) -> None:
+    with pytest.raises(DataError, match=reason):
+        srg_parameters(graph)
+
+
+@pytest.mark.parametrize(("make", "size"), [(triangular, 3), (rook, 1), (paley, 7), (paley, 9), (paley, 1)])
+def test_impossible_sizes_are_refused(make: Callable[[int], PackedGraphs], size: int) -> None:
+    with pytest.raises(DataError, match=f"got {size}"):
+        make(size)
+
+
+def test_a_collection_is_no_single_graph() -> None:
+    with pytest.raises(DataError, match="collection of 3"):
+        complement(csl_members(13))
