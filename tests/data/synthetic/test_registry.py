@@ -1,0 +1,68 @@
+import numpy as np
+import pytest
+import torch
+
+from policylearn.data.packed import DataError
+from policylearn.data.synthetic import SYNTHETIC, csl_classes, is_synthetic, synthetic_dataset, synthetic_names
+
+NAMES = ("csl-13", "csl-union-17-3", "srg-21", "counting-er-new", "counting-rr-new", "molecule-like")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_name_gives_valid_graphs_a_split_and_a_fitting_task(name: str) -> None:
+    dataset = synthetic_dataset(name, np.random.default_rng(0), count=60)
+    graphs, task = dataset.graphs.validate(), dataset.task
+    assert len(graphs) == 60
+    parts = np.concatenate([graphs.extras[part] for part in ("train", "valid", "test")])
+    assert sorted(parts) == list(range(60))
+    assert all(len(graphs.extras[part]) > 0 for part in ("train", "valid", "test"))
+    loss = task.compute_loss(torch.zeros(60, task.outputs), torch.as_tensor(graphs.y))
+    assert torch.isfinite(loss)
+    if task.kind == "classes":
+        assert set(graphs.y.tolist()) == set(range(task.outputs))  # 60 graphs show each of a few classes
+    assert dataset.description
+    assert dataset.name == name
+
+
+def test_every_pattern_is_tested_and_listed() -> None:
+    assert len(NAMES) == len(SYNTHETIC)
+    assert list(synthetic_names()) == list(SYNTHETIC)
+    assert all(is_synthetic(name) for name in NAMES)
+
+
+def test_numbers_in_the_name_choose_the_family() -> None:
+    dataset = synthetic_dataset("csl-union-29-3", np.random.default_rng(0), count=20)
+    assert dataset.task.outputs == 35
+    assert dataset.task.classes[0] == "+".join(str(k) for k in csl_classes(29)[:3])
+    assert (dataset.graphs.num_nodes == 87).all()
+    assert dataset.graphs.extras["component"].max() == 2
+
+
+def test_the_seed_alone_decides() -> None:
+    one, same, other = (synthetic_dataset("csl-union-13-2", np.random.default_rng(seed)) for seed in (0, 0, 1))
+    assert np.array_equal(one.graphs.edge_index, same.graphs.edge_index)
+    assert not np.array_equal(one.graphs.edge_index, other.graphs.edge_index)
+
+
+def test_counting_targets_are_scaled_to_unit_deviation() -> None:
+    dataset = synthetic_dataset("counting-er-new", np.random.default_rng(0))
+    assert len(dataset.graphs) == 5000
+    scaled = dataset.task.scale(torch.as_tensor(dataset.graphs.y))
+    assert torch.allclose(scaled.std(dim=0), torch.ones(4, dtype=scaled.dtype), atol=1e-3)
+    assert not dataset.task.metric_in_data_units
+
+
+@pytest.mark.parametrize("name", ["csl", "csl-union-17", "counting-er", "zinc", "csl-union-N-L", "xcsl-13", ""])
+def test_other_names_are_not_ours(name: str) -> None:
+    assert not is_synthetic(name)
+    with pytest.raises(DataError, match="the patterns are csl-N"):
+        synthetic_dataset(name, np.random.default_rng(0))
+
+
+def test_wrong_numbers_are_refused() -> None:
+    with pytest.raises(DataError, match="prime"):
+        synthetic_dataset("csl-6", np.random.default_rng(0))
+    with pytest.raises(DataError, match="size=4"):
+        synthetic_dataset("csl-union-13-4", np.random.default_rng(0))
+    with pytest.raises(DataError, match="count >= 10"):
+        synthetic_dataset("srg-21", np.random.default_rng(0), count=3)
