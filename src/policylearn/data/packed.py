@@ -3,19 +3,27 @@
 from __future__ import annotations
 
 import os
+import struct
 import tempfile
 import zipfile
+import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.lib.npyio import NpzFile
 from numpy.typing import NDArray
 
 Array = NDArray[Any]
 
 GRAPH_ARRAYS = ("x", "edge_index", "edge_attr", "node_ptr", "edge_ptr", "y")
+# What numpy and zipfile raise over a damaged archive, depending on where the damage is.
+UNREADABLE = (
+    ValueError, TypeError, OSError, EOFError, KeyError, RuntimeError, SyntaxError, MemoryError, OverflowError,
+    struct.error, zlib.error, zipfile.BadZipFile,
+)  # fmt: skip
 
 
 class DataError(ValueError):
@@ -68,6 +76,7 @@ class PackedGraphs:
 
     def validate(self, source: str = "the graphs") -> PackedGraphs:
         """Return self, or raise a `DataError` that names the first graph that is wrong, its value and the remedy."""
+        self._check_types(source)
         check_pointer(self.node_ptr, len(self.x), "node_ptr", "x", source)
         check_pointer(self.edge_ptr, self.edge_index.shape[-1], "edge_ptr", "edge_index", source)
         if self.edge_index.ndim != 2 or self.edge_index.shape[0] != 2:
@@ -91,6 +100,20 @@ class PackedGraphs:
         for name, values, pointer in (("x", self.x, self.node_ptr), ("edge_attr", self.edge_attr, self.edge_ptr)):
             check_finite(values, pointer, name, source)
         return self
+
+    def _check_types(self, source: str) -> None:
+        for name in ("x", "edge_index", "edge_attr", "y"):
+            values = getattr(self, name)
+            if values.ndim not in (1, 2) or not (np.issubdtype(values.dtype, np.number) or values.dtype == bool):
+                raise DataError(
+                    f"{source}: '{name}' must hold numbers in one or two axes, got shape {values.shape} of"
+                    f" {values.dtype}; encode words as numbers and flatten further axes before packing"
+                )
+        if not np.issubdtype(self.edge_index.dtype, np.integer):
+            raise DataError(
+                f"{source}: 'edge_index' must hold integers, got {self.edge_index.dtype};"
+                " make node ids whole numbers before packing"
+            )
 
     def _check_edges(self, source: str) -> None:
         limit = np.repeat(self.num_nodes, self.num_edges)
@@ -125,14 +148,7 @@ class PackedGraphs:
         """Read a file that `save` wrote, or one in the same layout."""
         if not path.exists():
             raise DataError(f"{path}: no such file; check the path, or point POLICYLEARN_DATA at its folder")
-        try:
-            with np.load(path, allow_pickle=False) as file:
-                arrays = {name: file[name] for name in file.files}
-        except (ValueError, OSError, EOFError, KeyError, zipfile.BadZipFile) as error:
-            raise DataError(
-                f"{path}: not a readable .npz of plain arrays ({error}); it may be truncated or hold pickled objects:"
-                " remove it and convert or fetch the dataset again"
-            ) from error
+        arrays = read_arrays(path)
         missing = [name for name in GRAPH_ARRAYS if name not in arrays]
         if missing:
             raise DataError(
@@ -141,6 +157,27 @@ class PackedGraphs:
             )
         graphs = {name: arrays.pop(name) for name in GRAPH_ARRAYS}
         return PackedGraphs(**graphs, extras=arrays).validate(str(path))
+
+
+def read_arrays(path: Path) -> dict[str, Array]:
+    """Every array of an ``.npz``, or a `DataError` where it is cut short, damaged, foreign or holds objects."""
+    try:
+        # Opened here: numpy leaves its own handle open when the archive turns out to be broken.
+        with path.open("rb") as file:
+            content = np.load(file, allow_pickle=False)
+            if not isinstance(content, NpzFile):
+                raise ValueError("it holds a single array without a name")
+            return {name: content[name] for name in content.files}
+    except UNREADABLE as error:
+        raise DataError(
+            f"{path}: not a readable .npz of plain arrays ({error}); it may be truncated or hold pickled objects:"
+            " remove it and convert or fetch the dataset again"
+        ) from error
+
+
+def as_table(values: Array) -> Array:
+    """A flat list as a table of one column, ``(R,)`` -> ``(R, 1)``; a table stays as it is, even without rows."""
+    return values[:, None] if values.ndim == 1 else values
 
 
 def check_pointer(pointer: Array, total: int, name: str, of: str, source: str) -> None:
@@ -163,11 +200,12 @@ def check_finite(values: Array, pointer: Array, name: str, source: str) -> None:
     """Raise a `DataError` that names graph, row and column of the first value that is NaN or infinite."""
     if not np.issubdtype(values.dtype, np.floating):
         return
-    bad = np.argwhere(~np.isfinite(values.reshape(len(values), -1)))
+    table = as_table(values)
+    bad = np.argwhere(~np.isfinite(table))
     if len(bad):
         row, column = (int(i) for i in bad[0])
         graph = int(np.searchsorted(pointer, row, side="right")) - 1
         raise DataError(
             f"{source}: graph {graph}, {name} row {row - int(pointer[graph])}, column {column} is"
-            f" {values.reshape(len(values), -1)[row, column]}; fill in or drop missing features before packing"
+            f" {table[row, column]}; fill in or drop missing features before packing"
         )
