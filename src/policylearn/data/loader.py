@@ -1,0 +1,116 @@
+"""Batches of a dataset in an order that depends on seed and epoch alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+from torch_geometric.data import Batch
+
+from policylearn.data.batches import make_batch
+from policylearn.data.packed import Array, DataError, PackedGraphs
+from policylearn.data.subset import check_indices
+
+
+class BatchLoader:
+    """An iterable of PyG batches that can be walked again and again, and shared between processes.
+
+    The order is a function of ``(seed, epoch)``; call `set_epoch` for the next one (Lightning does so by itself).
+    With several ranks every graph is still seen once: all ranks get the same number of batches, whose sizes differ by
+    at most one. (Only with fewer graphs than batches are a few repeated.)
+
+    Args:
+        graphs: where the graphs come from.
+        indices: which of them; None takes all.
+        batch_size: graphs in a batch.
+        shuffle: a new order each epoch; otherwise as in ``indices``.
+        seed: of the shuffle.
+        drop_last: leave out what does not fill a batch (on every rank).
+        bucket: sort pools of that many batches by graph size before cutting them, so that a batch holds graphs of
+            similar size; 0 leaves sizes mixed. The batches' own order is shuffled again.
+        rank: of this process.
+        world_size: how many processes share the work.
+    """
+
+    def __init__(
+        self,
+        graphs: PackedGraphs,
+        indices: Array | Sequence[int] | None = None,
+        *,
+        batch_size: int,
+        shuffle: bool = False,
+        seed: int = 0,
+        drop_last: bool = False,
+        bucket: int = 0,
+        rank: int = 0,
+        world_size: int = 1,
+    ) -> None:
+        if batch_size < 1 or bucket < 0 or seed < 0:
+            raise DataError(
+                f"'batch_size' must be >= 1, 'bucket' and 'seed' >= 0 (got {batch_size}, {bucket} and {seed})"
+            )
+        if not 0 <= rank < world_size:
+            raise DataError(f"'rank' must lie in 0 .. world_size - 1 (got rank {rank} of {world_size})")
+        self.graphs = graphs
+        self.indices = check_indices(graphs, np.arange(len(graphs)) if indices is None else indices)
+        self.batch_size = batch_size
+        self.shuffle = shuffle
+        self.seed = seed
+        self.drop_last = drop_last
+        self.bucket = bucket
+        self.rank = rank
+        self.world_size = world_size
+        self.epoch = 0
+        if len(self.indices) < world_size * (batch_size if drop_last else 1):
+            raise DataError(
+                f"{len(self.indices)} graphs do not give each of {world_size} ranks a batch"
+                f"{f' of {batch_size}' if drop_last else ''}; use fewer ranks or a smaller batch"
+            )
+
+    def set_epoch(self, epoch: int) -> None:
+        """Choose the order of the next walk."""
+        self.epoch = epoch
+
+    @property
+    def sampler(self) -> BatchLoader:
+        """Itself: Lightning calls ``sampler.set_epoch`` on whatever it iterates over."""
+        return self
+
+    def __len__(self) -> int:
+        return self._batches_in_all() // self.world_size
+
+    def __iter__(self) -> Iterator[Batch]:
+        for rows in self.index_batches():
+            yield make_batch(self.graphs, rows)
+
+    def index_batches(self) -> list[Array]:
+        """Which graphs each batch of this epoch and rank holds, in order."""
+        count = self._batches_in_all()
+        generator = np.random.default_rng([self.seed, self.epoch])
+        order = generator.permutation(self.indices) if self.shuffle else self.indices
+        if self.drop_last:
+            order = order[: count * self.batch_size]
+        elif len(order) < count:
+            order = np.concatenate([order, order[: count - len(order)]])
+        if self.bucket:
+            order = self._sort_pools(order)
+        cuts = (
+            np.arange(1, count) * self.batch_size
+            if self.world_size == 1 or self.drop_last
+            else np.arange(1, count) * len(order) // count
+        )
+        batches = np.split(order, cuts)
+        if self.bucket and self.shuffle:
+            batches = [batches[i] for i in generator.permutation(count)]
+        return batches[self.rank :: self.world_size]
+
+    def _batches_in_all(self) -> int:
+        share = self.batch_size * self.world_size
+        full, rest = divmod(len(self.indices), share)
+        return (full + (rest > 0 and not self.drop_last)) * self.world_size
+
+    def _sort_pools(self, order: Array) -> Array:
+        size = self.graphs.num_nodes
+        pool = self.bucket * self.batch_size
+        pieces = (order[start : start + pool] for start in range(0, len(order), pool))
+        return np.concatenate([piece[np.argsort(size[piece], kind="stable")] for piece in pieces])

@@ -1,0 +1,64 @@
+"""Some graphs of a packed dataset, taken without a Python loop."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from policylearn.data.packed import Array, DataError, PackedGraphs
+
+
+def gather(pointer: Array, rows: Array) -> tuple[Array, Array]:
+    """Where the chosen graphs' entries lie, one after the other, and the pointer of the result.
+
+    Shapes:
+        pointer ``(G + 1,)``, rows ``(R,)`` -> ``(total,)`` and ``(R + 1,)``, int64.
+    """
+    starts = pointer.take(rows).astype(np.int64)
+    counts = pointer.take(rows + 1) - starts
+    result = np.zeros(len(rows) + 1, dtype=np.int64)
+    np.cumsum(counts, out=result[1:])
+    return np.arange(result[-1]) + np.repeat(starts - result[:-1], counts), result
+
+
+def check_indices(graphs: PackedGraphs, indices: Array | Sequence[int]) -> Array:
+    """Indices as int64, or a `DataError` that names the first one outside the dataset."""
+    rows = np.asarray(indices)
+    if rows.ndim != 1 or not len(rows) or not np.issubdtype(rows.dtype, np.integer):
+        raise DataError(
+            f"graph indices must be a flat, non-empty list of integers, got shape {rows.shape} of {rows.dtype};"
+            " np.flatnonzero turns a mask into indices"
+        )
+    if rows.min() < 0 or rows.max() >= len(graphs):
+        wrong = rows[(rows < 0) | (rows >= len(graphs))][0]
+        raise DataError(f"there is no graph {wrong}; the dataset has {len(graphs)} graphs (0 to {len(graphs) - 1})")
+    return rows.astype(np.int64, copy=False)
+
+
+def targets_are_per_node(graphs: PackedGraphs) -> bool:
+    """Whether ``y`` has a row a node; one row a graph wins where both fit."""
+    return len(graphs.y) != len(graphs)
+
+
+def take_graphs(graphs: PackedGraphs, indices: Array | Sequence[int]) -> PackedGraphs:
+    """The chosen graphs in the given order; extras are left behind, for nobody says which of them go by graph.
+
+    Args:
+        graphs: where to take them from.
+        indices: which, in which order.
+    """
+    rows = check_indices(graphs, indices)
+    node_rows, node_ptr = gather(graphs.node_ptr, rows)
+    edge_rows, edge_ptr = gather(graphs.edge_ptr, rows)
+    return replace(
+        graphs,
+        x=graphs.x.take(node_rows, axis=0),
+        edge_index=graphs.edge_index.take(edge_rows, axis=1),
+        edge_attr=graphs.edge_attr.take(edge_rows, axis=0),
+        node_ptr=node_ptr,
+        edge_ptr=edge_ptr,
+        y=graphs.y.take(node_rows if targets_are_per_node(graphs) else rows, axis=0),
+        extras={},
+    )
