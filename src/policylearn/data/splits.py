@@ -1,0 +1,151 @@
+"""Which graphs are for training, which for choosing and which for reporting."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from policylearn.data.packed import Array, DataError, PackedGraphs
+
+PARTS = ("train", "valid", "test")
+
+
+@dataclass(frozen=True)
+class Split:
+    """Graph indices of the three parts.
+
+    Args:
+        train: what the weights are fitted on; never empty.
+        valid: what settings and epochs are chosen on.
+        test: what is reported. In k-fold protocols without a third part it equals ``valid``.
+
+    Shapes:
+        each ``(n,)`` int64.
+    """
+
+    train: Array
+    valid: Array
+    test: Array
+
+    def __post_init__(self) -> None:
+        for part in PARTS:
+            given = np.asarray(getattr(self, part))
+            if given.ndim != 1 or (len(given) and not np.issubdtype(given.dtype, np.integer)):
+                raise DataError(
+                    f"'{part}' must be a flat list of graph indices, got shape {given.shape} of {given.dtype};"
+                    " pass integers (np.flatnonzero turns a mask into indices)"
+                )
+            object.__setattr__(self, part, given.astype(np.int64))
+
+    def validate(self, graphs: int, source: str = "the split") -> Split:
+        """Return self, or raise a `DataError`: empty training part, index out of range, repeated or shared graph."""
+        if not len(self.train):
+            raise DataError(f"{source}: 'train' is empty; a split needs at least one graph to learn from")
+        for part in PARTS:
+            indices = getattr(self, part)
+            outside = indices[(indices < 0) | (indices >= graphs)]
+            if len(outside):
+                raise DataError(
+                    f"{source}: '{part}' holds graph {outside[0]}, but there are {graphs} graphs"
+                    f" (0 to {graphs - 1}); the split belongs to another dataset"
+                )
+            values, times = np.unique(indices, return_counts=True)
+            if (times > 1).any():
+                raise DataError(f"{source}: '{part}' holds graph {values[times > 1][0]} twice; list each graph once")
+        # A held-out fold may serve as validation and test at once; any other overlap leaks labels.
+        pairs = [("train", "valid"), ("train", "test")]
+        if not np.array_equal(self.valid, self.test):
+            pairs.append(("valid", "test"))
+        for one, other in pairs:
+            shared = np.intersect1d(getattr(self, one), getattr(self, other))
+            if len(shared):
+                raise DataError(
+                    f"{source}: graph {shared[0]} is in '{one}' and in '{other}' ({len(shared)} shared in all);"
+                    " give every graph one part"
+                )
+        return self
+
+
+def official_splits(graphs: PackedGraphs, source: str = "the graphs") -> tuple[Split, ...]:
+    """The split that the file itself holds: one, or one a fold where its arrays have a row a fold; () without."""
+    if "train" not in graphs.extras:
+        return ()
+    missing = [part for part in PARTS if part not in graphs.extras]
+    if missing:
+        raise DataError(f"{source}: holds 'train' but lacks {', '.join(missing)}; store all three parts, or none")
+    rows = [np.atleast_2d(graphs.extras[part]) for part in PARTS]
+    if len({len(part) for part in rows}) > 1:
+        raise DataError(
+            f"{source}: train, valid and test have {', '.join(str(len(part)) for part in rows)} folds;"
+            " give each a row a fold"
+        )
+    folds = enumerate(zip(*rows, strict=True))
+    return tuple(Split(*parts).validate(len(graphs), f"{source}, fold {fold}") for fold, parts in folds)
+
+
+def random_split(n: int, fractions: tuple[float, float, float], generator: np.random.Generator) -> Split:
+    """Shuffle ``n`` graphs and cut them; rounding goes to the last part with a fraction above zero.
+
+    Args:
+        n: how many graphs.
+        fractions: of training, validation and test; they sum to 1.
+        generator: where the order comes from.
+    """
+    check_fractions(fractions)
+    order = generator.permutation(n)
+    first = round(fractions[0] * n)
+    second = n if fractions[2] == 0 else first + round(fractions[1] * n)
+    first = n if fractions[1] == fractions[2] == 0 else first
+    parts = (np.sort(part) for part in np.split(order, [first, second]))
+    return Split(*parts).validate(n, f"a random split of {n} graphs into {fractions}")
+
+
+def column_split(values: Sequence[str], source: str = "the split column") -> Split:
+    """Parts written out, a word a graph: ``train``, ``valid`` (or ``val``, ``validation``) or ``test``.
+
+    Args:
+        values: a word a graph.
+        source: file and column, for messages.
+    """
+    words = {"train": 0, "valid": 1, "val": 1, "validation": 1, "test": 2}
+    code = np.array([words.get(str(value).strip().lower(), -1) for value in values], dtype=np.int64)
+    wrong = np.flatnonzero(code < 0)
+    if len(wrong):
+        raise DataError(
+            f"{source}: row {wrong[0]} says {str(values[wrong[0]])!r} ({len(wrong)} such rows);"
+            " write train, valid or test in every row"
+        )
+    return Split(*(np.flatnonzero(code == part) for part in range(3))).validate(len(code), source)
+
+
+def stratified_folds(labels: Array, k: int = 10, shuffle: bool = True, seed: int = 42) -> tuple[Split, ...]:
+    """K folds with the same share of every class; the held-out fold is both validation and test.
+
+    Args:
+        labels: class ids, ``(G,)``.
+        k: number of folds.
+        shuffle: whether graphs are shuffled within a class first.
+        seed: of the shuffle.
+    """
+    from sklearn.model_selection import StratifiedKFold
+
+    smallest = int(np.unique(labels, return_counts=True)[1].min()) if len(labels) else 0
+    if not 2 <= k <= smallest:
+        raise DataError(
+            f"{k} folds of {len(labels)} graphs: the rarest class has {smallest} graphs;"
+            " use at least 2 folds and at most as many as that class has graphs"
+        )
+    folds = StratifiedKFold(k, shuffle=shuffle, random_state=seed if shuffle else None)
+    cuts = folds.split(np.zeros(len(labels)), labels)
+    return tuple(Split(train, held, held).validate(len(labels)) for train, held in cuts)
+
+
+def check_fractions(fractions: tuple[float, float, float]) -> None:
+    """Raise unless three fractions are not negative, sum to 1 and leave something to learn from."""
+    if len(fractions) != 3 or min(fractions) < 0 or fractions[0] <= 0 or abs(sum(fractions) - 1) > 1e-9:
+        raise DataError(
+            f"fractions {fractions} must be three numbers >= 0 that sum to 1 with the first above 0,"
+            " for example (0.8, 0.1, 0.1)"
+        )
