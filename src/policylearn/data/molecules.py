@@ -1,0 +1,157 @@
+"""Molecules as graphs: a SMILES becomes OGB's 9 atom and 3 bond features."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, NamedTuple
+
+import numpy as np
+from rdkit import Chem, rdBase
+
+from policylearn.data.packed import Array, DataError
+
+ATOM_FEATURES = 9
+BOND_FEATURES = 3
+SHOWN_CHARACTERS = 80
+
+
+@dataclass(frozen=True)
+class MoleculeGraph:
+    """One molecule as arrays; every bond stands twice, there and back, one after the other.
+
+    Shapes:
+        x ``(n, 9)``, edge_index ``(2, e)``, edge_attr ``(e, 3)``.
+    """
+
+    x: Array
+    edge_index: Array
+    edge_attr: Array
+
+
+class FeatureTables(NamedTuple):
+    """OGB's two look-ups: an RDKit atom or bond becomes a list of ids."""
+
+    atom: Callable[[Any], list[int]]
+    bond: Callable[[Any], list[int]]
+
+
+@cache
+def feature_tables() -> FeatureTables:
+    """OGB's own feature tables, imported at the first molecule.
+
+    ``import ogb`` asks the network for a newer version of itself when the package ``outdated`` is there. Reading a
+    file must not call anyone, so that package is hidden while the tables load.
+    """
+    kept = sys.modules.get("outdated")
+    sys.modules["outdated"] = None  # type: ignore[assignment]
+    try:
+        from ogb.utils.features import atom_to_feature_vector, bond_to_feature_vector
+    finally:
+        del sys.modules["outdated"]
+        if kept is not None:
+            sys.modules["outdated"] = kept
+    return FeatureTables(atom_to_feature_vector, bond_to_feature_vector)
+
+
+def read_smiles(smiles: str) -> Chem.Mol:
+    """The RDKit molecule of a SMILES, or a `DataError` with RDKit's own reason."""
+    if not smiles.strip():
+        raise DataError("the SMILES is empty; fill it in or leave the molecule out")
+    if len(smiles.strip().splitlines()) > 1:
+        raise DataError(
+            f"SMILES {shown(smiles)} runs over several lines; give one molecule a SMILES, without line breaks"
+        )
+    try:
+        with rdBase.BlockLogs():
+            molecule = parse(smiles)
+    except UnicodeEncodeError as error:
+        raise DataError(f"SMILES {shown(smiles)} is not text ({error.reason}); use plain ASCII") from error
+    if molecule is None:
+        raise DataError(
+            f"RDKit rejects the SMILES {shown(smiles)}: {rejection(smiles)};"
+            " correct the SMILES or leave the molecule out"
+        )
+    if molecule.GetNumAtoms() == 0:
+        raise DataError(f"SMILES {shown(smiles)} has no atoms; correct it or leave the molecule out")
+    return molecule
+
+
+def parse(smiles: str, *, sanitize: bool = True) -> Chem.Mol | None:
+    """RDKit's molecule, or None where it rejects the SMILES (its type stubs forget the None)."""
+    return Chem.MolFromSmiles(smiles, sanitize=sanitize)
+
+
+def rejection(smiles: str) -> str:
+    """Why RDKit rejects ``smiles``, in its own words."""
+    core = re.split(r"[ \t]", smiles.strip(" \t\r\n"))[0]  # what follows a blank is a name or an extension
+    foreign = next((sign for sign in core if not sign.isascii()), None)
+    if foreign is not None:
+        return f"{foreign!a} is no character of SMILES"
+    # An older RDKit cannot hand its log to the caller: there, only the reason of a grammar mistake is lost.
+    capture = getattr(rdBase, "CaptureErrorLog", None)
+    with capture() if capture else rdBase.BlockLogs() as log:
+        molecule = parse(core, sanitize=False)
+    if molecule is None:
+        return parser_reason(log.messages if capture else "")
+    with rdBase.BlockLogs():
+        problems = [problem.Message() for problem in Chem.DetectChemistryProblems(molecule)]
+    reasons = "; ".join(dict.fromkeys(problems))
+    return f"{reasons} (atoms count from 0)" if reasons else f"it cannot read on after {shown(core)}"
+
+
+def parser_reason(log: str) -> str:
+    """The sentences of RDKit's log that say what is wrong, without clock, drawing and the SMILES itself."""
+    reasons = []
+    for line in log.splitlines():
+        _, found, text = line.partition("SMILES Parse Error: ")
+        if found and not text.startswith("Failed parsing"):
+            reasons.append(text.split(" while parsing:")[0].split(" for input:")[0].rstrip(": "))
+    return ", ".join(dict.fromkeys(reasons)) or "it breaks the grammar of SMILES"
+
+
+def shown(text: str) -> str:
+    """``text`` in quotes, cut where it would fill the screen, safe to print."""
+    cut = text if len(text) <= SHOWN_CHARACTERS else text[:SHOWN_CHARACTERS] + "..."
+    return ascii(cut) if any("\ud800" <= sign <= "\udfff" for sign in cut) else repr(cut)
+
+
+def featurise_molecule(molecule: Chem.Mol) -> MoleculeGraph:
+    """Graph of an RDKit molecule, atoms and bonds in RDKit's order."""
+    tables = feature_tables()
+    atoms = [tables.atom(atom) for atom in molecule.GetAtoms()]
+    ends: list[tuple[int, int]] = []
+    bonds: list[list[int]] = []
+    for bond in molecule.GetBonds():
+        try:
+            features = tables.bond(bond)
+        except ValueError as error:
+            raise DataError(
+                f"bond {bond.GetIdx()} has the stereo label {bond.GetStereo()}, which OGB's features do not know;"
+                " remove that label from the SMILES"
+            ) from error
+        start, end = bond.GetBeginAtomIdx(), bond.GetEndAtomIdx()
+        ends += [(start, end), (end, start)]
+        bonds += [features, features]
+    return MoleculeGraph(
+        x=np.array(atoms, dtype=np.int16).reshape(-1, ATOM_FEATURES),
+        edge_index=np.array(ends, dtype=np.int64).reshape(-1, 2).T,
+        edge_attr=np.array(bonds, dtype=np.int8).reshape(-1, BOND_FEATURES),
+    )
+
+
+def featurise(smiles: str) -> MoleculeGraph:
+    """Graph of a SMILES with OGB's features; a `DataError` says why a SMILES cannot be used."""
+    return featurise_molecule(read_smiles(smiles))
+
+
+def featurise_many(smiles: Iterable[str]) -> Iterator[MoleculeGraph]:
+    """Graphs of many SMILES, one at a time; the error of a bad one says where it stands."""
+    for position, text in enumerate(smiles):
+        try:
+            yield featurise(text)
+        except DataError as error:
+            raise DataError(f"molecule {position}: {error}") from error
