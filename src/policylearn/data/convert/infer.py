@@ -1,0 +1,144 @@
+"""What a table asks for: the kind of task from its target cells, and the cells as numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from policylearn.data.molecules import shown
+from policylearn.data.packed import Array, DataError
+from policylearn.data.tasks import Kind, Scaling, Task
+
+MISSING = frozenset({"", "nan", "na", "n/a", "#n/a", "<na>", "null", "none"})
+MOST_CLASSES = 30
+LARGEST = float(np.finfo(np.float32).max)
+
+
+def is_missing(cell: str) -> bool:
+    """Whether a cell says that there is no value."""
+    return cell.casefold() in MISSING
+
+
+def as_number(cell: str) -> float | None:
+    """The finite number of single precision that a cell spells, or None."""
+    try:
+        value = float(cell)
+    except ValueError:
+        return None
+    return value if abs(value) <= LARGEST and "_" not in cell else None
+
+
+def label_of(cell: str) -> str:
+    """The name of a class: numbers that are equal (1 and 1.0) share one, text is its own."""
+    value = as_number(cell)
+    return cell if value is None else str(int(value)) if value.is_integer() else repr(value)
+
+
+def sorted_labels(cells: Iterable[str]) -> tuple[str, ...]:
+    """The different labels, numbers by value and before text, text by alphabet."""
+
+    def key(label: str) -> tuple[bool, float, str]:
+        value = as_number(label)
+        return value is None, value or 0.0, label
+
+    return tuple(sorted({label_of(cell) for cell in cells if not is_missing(cell)}, key=key))
+
+
+def holds_numbers(cells: Iterable[str]) -> bool:
+    """Whether a column is one of numbers: at least half of the known cells are, the others are then mistakes."""
+    known = [as_number(cell) is not None for cell in cells if not is_missing(cell)]
+    return 2 * sum(known) >= len(known)
+
+
+def infer_kind(
+    columns: Sequence[Sequence[str]], names: Sequence[str], numbers: Sequence[bool], source: str
+) -> tuple[Kind, str]:
+    """The kind of task and the reason for it.
+
+    Two different values in all columns together (0 and 1, or two labels) ask for yes or no; numbers for regression;
+    one column of a few labels for classes. Whatever does not fit raises.
+
+    Args:
+        columns: cells a target; a column of numbers has nothing but numbers and gaps.
+        names: of the targets.
+        numbers: whether each column is one of numbers.
+        source: names the table in errors.
+    """
+    known = [cell for column in columns for cell in column if not is_missing(cell)]
+    if not known:
+        raise DataError(f"{source}: no row has a value of {', '.join(names)}; fill in targets, or name other columns")
+    labels = sorted_labels(known)
+    listed = shown(", ".join(labels[:6]) + (", ..." if len(labels) > 6 else ""))
+    named = f"column {names[0]!r} holds" if len(names) == 1 else f"the {len(names)} target columns hold"
+    if len(labels) == 2 and len(set(numbers)) == 1:
+        whole = all((as_number(label) or 0.0).is_integer() for label in labels)
+        if whole or len(known) > len(labels):
+            return "binary", f"{named} two values ({labels[0]} and {labels[1]}), so the task is yes or no"
+    if all(numbers):
+        return "regression", f"{named} numbers, so the task is regression"
+    if len(columns) > 1:
+        raise DataError(
+            f"{source}: {named} labels such as {listed}; give one column of labels at a time, or numbers only"
+        )
+    if 2 < len(labels) <= MOST_CLASSES:
+        return "classes", f"{named} {len(labels)} different labels ({listed[1:-1]}), so the task is to tell these apart"
+    raise DataError(
+        f"{source}: {named} {len(labels)} different labels ({listed}), from which no task can be told;"
+        f" name another target, or state task='classes' (it is inferred for 3 to {MOST_CLASSES} labels)"
+    )
+
+
+def build_task(
+    kind: Kind, columns: Sequence[Sequence[str]], names: Sequence[str], fit: Array | None, source: str
+) -> tuple[Task, Array]:
+    """The task and its targets.
+
+    Args:
+        kind: what to predict.
+        columns: cells a target, gaps as they stand in the file.
+        names: of the targets.
+        fit: rows that the scaling of a regression may look at; None takes all.
+        source: names the table in errors.
+
+    Shapes:
+        targets ``(rows, targets)`` float32 with NaN for a gap; for `classes` ``(rows,)`` int64.
+    """
+    if kind == "regression":
+        y = np.array([[as_number(cell) for cell in column] for column in columns], dtype=np.float64).T
+        rows = y if fit is None or not len(fit) else y[fit]
+        return Task("regression", "mse", "rmse", tuple(names), scaling=standardise(rows)), y.astype(np.float32)
+    labels = sorted_labels(cell for column in columns for cell in column)
+    ids = {label: float(position) for position, label in enumerate(labels)}
+    if kind == "classes":
+        if len(columns) > 1:
+            raise DataError(
+                f"{source}: task='classes' takes one target column, got {', '.join(names)}; name one of them"
+            )
+        if len(labels) < 2:
+            raise DataError(
+                f"{source}: task='classes' needs two labels, {names[0]!r} holds {labels}; name another target"
+            )
+        y = np.array([ids[label_of(cell)] for cell in columns[0]], dtype=np.int64)
+        return Task("classes", "cross_entropy", "accuracy", tuple(names), classes=labels), y
+    if set(labels) <= {"0", "1"}:  # these two need no names, and may come alone
+        labels, ids = (), {"0": 0.0, "1": 1.0}
+    elif len(labels) != 2:
+        raise DataError(
+            f"{source}: task='binary' needs two values, the targets hold {len(labels)}"
+            f" ({shown(', '.join(labels[:6]))}); name another target or state another task"
+        )
+    y = np.array([[np.nan if is_missing(c) else ids[label_of(c)] for c in column] for column in columns]).T
+    return Task("binary", "bce", "rocauc", tuple(names), classes=labels), y.astype(np.float32)
+
+
+def standardise(y: Array) -> Scaling:
+    """Mean and standard deviation of the known values of each column; a column without spread keeps its scale."""
+    known = ~np.isnan(y)
+    count = np.maximum(known.sum(axis=0), 1)
+    filled = np.where(known, y, 0.0)
+    mean = filled.sum(axis=0) / count
+    spread = np.sqrt((np.where(known, y - mean, 0.0) ** 2).sum(axis=0) / count)
+    lowest, highest = np.where(known, y, np.inf).min(axis=0), np.where(known, y, -np.inf).max(axis=0)
+    spread[~(highest > lowest)] = 1.0
+    return Scaling(tuple(mean.tolist()), tuple(spread.tolist()))

@@ -1,0 +1,142 @@
+"""Rows of a CSV file, one at a time: text encoding, delimiter, header and quotes checked line by line."""
+
+from __future__ import annotations
+
+import csv
+import difflib
+import gzip
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, cast
+
+from policylearn.data.molecules import shown
+from policylearn.data.packed import DataError
+
+DELIMITERS = (",", "\t", ";")
+MOST_NAMES = 30
+
+
+@dataclass(frozen=True)
+class Row:
+    """One row of a table.
+
+    Args:
+        line: where the row starts in the file; the header is line 1.
+        fields: the text of each named column, without blanks around it; empty where the row cannot be read.
+        problem: why the row cannot be read; empty where it can.
+    """
+
+    line: int
+    fields: Mapping[str, str]
+    problem: str = ""
+
+
+def iter_rows(path: Path, smiles: str = "smiles", columns: Sequence[str] = ()) -> Iterator[Row]:
+    """Stream the rows of a table that names its columns in the first line.
+
+    Commas, semicolons or tabs, whichever splits the header into most names, part the cells (tabs where the file is
+    called ``.tsv``); ``.gz`` is unpacked on the way; blank lines are passed over. A row that cannot be read comes with
+    its ``problem``; a file that cannot be read, or lacks a column, raises a `DataError`.
+
+    Args:
+        path: the file.
+        smiles: the column of molecules.
+        columns: further columns that must be there.
+    """
+    with opened(path) as file:
+        lines = Lines(file, path)
+        first = next((line for line in lines if line.strip()), None)
+        if first is None:
+            raise DataError(f"{path}: is empty; its first line must name the columns, such as 'smiles,y'")
+        delimiter = find_delimiter(path, first)
+        header = [name.strip() for name in next(csv.reader([first], delimiter=delimiter))]
+        check_columns(path, header, (smiles, *columns))
+        reader = csv.reader(lines, delimiter=delimiter, strict=True)
+        while True:
+            start = lines.number + 1
+            try:
+                cells = next(reader)
+            except StopIteration:
+                return
+            except csv.Error as error:
+                if lines.ended:
+                    raise DataError(
+                        f"{path}, line {start}: a quote opens and never closes ({error}); close it or remove it"
+                    ) from error
+                yield Row(start, {}, f"the row is not valid CSV ({error}); put quotes around a whole cell or nowhere")
+                continue
+            if any(cell.strip() for cell in cells):
+                yield as_row(start, cells, header)
+
+
+def as_row(line: int, cells: list[str], header: list[str]) -> Row:
+    """Name the cells of one row; empty cells beyond the header, as spreadsheets leave them, do not count."""
+    while len(cells) > len(header) and not cells[-1].strip():
+        cells = cells[:-1]
+    if len(cells) != len(header):
+        return Row(
+            line, {}, f"the row has {len(cells)} cells, the header {len(header)}; quote a cell that holds the delimiter"
+        )
+    return Row(line, {name: cell.strip() for name, cell in zip(header, cells, strict=True)})
+
+
+class Lines:
+    """The lines of a file as text, counted; bytes that are no UTF-8 raise with their line."""
+
+    def __init__(self, file: IO[bytes], path: Path) -> None:
+        self.file = file
+        self.path = path
+        self.number = 0
+        self.ended = False
+
+    def __iter__(self) -> Iterator[str]:
+        return self
+
+    def __next__(self) -> str:
+        try:
+            raw = self.file.readline()
+        except (gzip.BadGzipFile, zlib.error, EOFError) as error:
+            raise DataError(f"{self.path}: damaged after line {self.number} ({error}); copy the file again") from error
+        if not raw:
+            self.ended = True
+            raise StopIteration
+        self.number += 1
+        try:
+            return raw.decode("utf-8-sig" if self.number == 1 else "utf-8")
+        except UnicodeDecodeError as error:
+            raise DataError(
+                f"{self.path}, line {self.number}: byte {raw[error.start]:#04x} at position {error.start + 1} is not"
+                " UTF-8; save the file as UTF-8 (in a spreadsheet: 'CSV UTF-8')"
+            ) from error
+
+
+def opened(path: Path) -> IO[bytes]:
+    """The bytes of a file, unpacked where its name ends in ``.gz``."""
+    try:
+        if path.suffix == ".gz":
+            return cast(IO[bytes], gzip.open(path))
+        return path.open("rb")
+    except OSError as error:
+        raise DataError(f"{path}: cannot be opened ({error.strerror}); check the path") from error
+
+
+def find_delimiter(path: Path, header: str) -> str:
+    """What parts the cells: tabs in a ``.tsv``, else whatever finds most names in the header."""
+    if ".tsv" in path.suffixes:
+        return "\t"
+    return max(DELIMITERS, key=lambda delimiter: len(next(csv.reader([header], delimiter=delimiter))))
+
+
+def check_columns(path: Path, header: list[str], wanted: Sequence[str]) -> None:
+    """Raise unless each wanted column is named once; the error offers the nearest name."""
+    for name in wanted:
+        if header.count(name) > 1:
+            raise DataError(f"{path}, line 1: names the column {name!r} {header.count(name)} times; rename all but one")
+        if name not in header:
+            folded = {known.casefold(): known for known in header}
+            near = difflib.get_close_matches(name.casefold(), list(folded), n=1)
+            hint = f"; did you mean {folded[near[0]]!r}?" if near else "; name one of them, or add the column"
+            listed = [shown(known) for known in header[:MOST_NAMES]] + ["..."] * (len(header) > MOST_NAMES)
+            raise DataError(f"{path}, line 1: has no column {name!r}; it has {', '.join(listed)}{hint}")

@@ -1,0 +1,85 @@
+import gzip
+
+import pytest
+
+from policylearn.data.convert import iter_rows
+from policylearn.data.packed import DataError
+
+
+def read(path, text, **options):
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return list(iter_rows(path, **options))
+
+
+def test_lines_are_counted_as_a_person_does(tmp_path):
+    text = 'smiles,y,note\nC,1,\n\nCC,2,"a\nb"\n , ,\n"CCC",3,"x, ""y"""\n'
+    rows = read(tmp_path / "t.csv", text)
+    assert [row.line for row in rows] == [2, 4, 7]
+    assert [row.fields["smiles"] for row in rows] == ["C", "CC", "CCC"]
+    assert rows[1].fields["note"] == "a\nb"
+    assert rows[2].fields["note"] == 'x, "y"'
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("t.csv", "smiles,y\nCC,1\n"),
+        ("t.csv", "smiles,y\r\nCC,1\r\n"),
+        ("t.csv", "\ufeffsmiles,y\nCC,1"),
+        ("t.csv", "\n\nsmiles , y,\nCC ,1,\n"),
+        ("t.csv", "smiles;y\nCC;1\n"),
+        ("t.csv", "smiles\ty\nCC\t1\n"),
+        ("t.tsv", "smiles\ty\nCC\t1\n"),
+        ("t.csv", '"smiles","y"\n"CC","1"\n'),
+        ("t.csv.gz", gzip.compress(b"smiles,y\nCC,1\n")),
+        ("t.tsv.gz", gzip.compress(b"smiles\ty\nCC\t1\n")),
+    ],
+)
+def test_kinds_of_files(tmp_path, name, text):
+    (row,) = read(tmp_path / name, text, columns=["y"])
+    assert (row.fields["smiles"], row.fields["y"], row.problem) == ("CC", "1", "")
+
+
+def test_bad_rows_come_with_their_problem(tmp_path):
+    rows = read(tmp_path / "t.csv", 'smiles,y\nCC\nC,1,2\n"C"x,1\nC,1,,\nCCC,3\n')
+    assert [bool(row.problem) for row in rows] == [True, True, True, False, False]
+    assert "has 1 cells, the header 2" in rows[0].problem
+    assert "has 3 cells" in rows[1].problem
+    assert "not valid CSV" in rows[2].problem
+    assert rows[4].fields["smiles"] == "CCC"
+
+
+def test_rows_stream(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_bytes(b"smiles\nC\nCC\n\xff\n")
+    rows = iter_rows(path)
+    assert next(rows).fields == {"smiles": "C"}  # the broken end was not touched yet
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", r"t.csv: is empty; its first line must name the columns"),
+        (" \n\n", r"t.csv: is empty"),
+        ("SMILES,y\nC,1\n", r"line 1: has no column 'smiles'; it has 'SMILES', 'y'; did you mean 'SMILES'\?"),
+        ("id,y\nC,1\n", r"has no column 'smiles'; it has 'id', 'y'; name one of them"),
+        ("smiles,smiles\nC,1\n", r"names the column 'smiles' 2 times"),
+        ('smiles\nC\n"CC\nC\n', r"t.csv, line 3: a quote opens and never closes"),
+        (b"smiles\nC\nC\xe9\n", r"t.csv, line 3: byte 0xe9 at position 2 is not UTF-8; save"),
+        ("smiles\nC\n".encode("utf-16"), r"t.csv, line 1: byte 0xff"),
+    ],
+)
+def test_files_that_cannot_be_read(tmp_path, text, message):
+    with pytest.raises(DataError, match=message):
+        read(tmp_path / "t.csv", text)
+
+
+def test_absent_and_damaged_files(tmp_path):
+    with pytest.raises(DataError, match=r"nowhere.csv: cannot be opened"):
+        list(iter_rows(tmp_path / "nowhere.csv"))
+    with pytest.raises(DataError, match="cannot be opened"):
+        list(iter_rows(tmp_path))
+    with pytest.raises(DataError, match="damaged after line 0"):
+        read(tmp_path / "t.csv.gz", "smiles\nC\n")
+    with pytest.raises(DataError, match="damaged after line"):
+        read(tmp_path / "t.csv.gz", gzip.compress(b"smiles\n" + b"C\n" * 50)[:-12])
