@@ -113,7 +113,7 @@ def test_an_unsound_split_says_what_is_wrong(parts: tuple[list[int], ...], messa
 
 
 def test_a_mask_is_no_list_of_indices() -> None:
-    with pytest.raises(DataError, match="np.flatnonzero"):
+    with pytest.raises(DataError, match=r"np\.flatnonzero"):
         Split(np.array([True, False]), np.array([1]), np.array([0]))
 
 

@@ -1,0 +1,178 @@
+"""A dataset in one value: graphs, task, splits, and how far it can be trusted."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+
+from policylearn.data.catalog import COUNTS, Entry, find_entry, nearest
+from policylearn.data.fetch import Download, download_file, fetch
+from policylearn.data.packed import GRAPH_ARRAYS, DataError, PackedGraphs
+from policylearn.data.root import data_root
+from policylearn.data.splits import PARTS, Split, official_splits, stratified_folds
+from policylearn.data.subset import targets_are_per_node
+from policylearn.data.synthetic import is_synthetic, synthetic_dataset, synthetic_names
+from policylearn.data.tasks import Level, Scaling, Task
+
+
+@dataclass(frozen=True, eq=False)
+class Dataset:
+    """Graphs with what to learn from them.
+
+    Args:
+        name: how it was asked for.
+        graphs: all of them, in the packed form.
+        task: what to predict.
+        splits: one, or one a fold; empty where the dataset has none.
+        caveat: what is not original about the data; None where all is.
+        source: the file it was read from; None for synthetic graphs.
+    """
+
+    name: str
+    graphs: PackedGraphs
+    task: Task
+    splits: tuple[Split, ...]
+    caveat: str | None = None
+    source: Path | None = None
+
+    def __len__(self) -> int:
+        return len(self.graphs)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """SHA-256 over graphs, targets and splits: equal for equal data, wherever and whenever it is loaded."""
+        digest = hashlib.sha256()
+        arrays = [(name, getattr(self.graphs, name)) for name in GRAPH_ARRAYS]
+        arrays += [(f"{part} {i}", getattr(split, part)) for i, split in enumerate(self.splits) for part in PARTS]
+        for name, values in arrays:
+            # One byte order and one integer width, so that a file written elsewhere gives the same sum.
+            plain = values.astype("<i8" if np.issubdtype(values.dtype, np.integer) else "<f8")
+            digest.update(f"{name} {plain.shape} {plain.dtype.str}\n".encode())
+            digest.update(np.ascontiguousarray(plain).data)
+        return digest.hexdigest()
+
+
+def load_dataset(
+    name: str | Path,
+    *,
+    root: Path | None = None,
+    target: str | None = None,
+    seed: int = 0,
+    download: Download = download_file,
+) -> Dataset:
+    """A dataset by name, by the name of a synthetic family, or by the path of a packed file.
+
+    Args:
+        name: as in ``policylearn datasets``, or a path that ends in ``.npz``.
+        root: where the files are; None takes the data root.
+        target: which target, for datasets with a task a target (counting: triangle, tailed_triangle, star, cycle4).
+        seed: of the synthetic families' graphs; stored datasets do not depend on it.
+        download: how a file that is not there is fetched.
+    """
+    if isinstance(name, Path) or name.endswith(".npz"):
+        return load_file(Path(name), target=target)
+    if is_synthetic(name):
+        return draw_family(name, target, np.random.default_rng(seed))
+    entry = find_entry(name, tuple(synthetic_names()))
+    path = (data_root() if root is None else root) / entry.file
+    if not path.exists():
+        fetch(entry, path.parent, download)
+    graphs = choose_target(entry, PackedGraphs.load(path), target, path)
+    return Dataset(
+        name, graphs, entry.build_task(graphs), make_splits(entry, graphs, path), find_caveat(entry, graphs), path
+    )
+
+
+def draw_family(name: str, target: str | None, generator: np.random.Generator) -> Dataset:
+    """A dataset of a synthetic family, with all its targets or the one asked for."""
+    drawn = synthetic_dataset(name, generator)
+    graphs, task = drawn.graphs, drawn.task
+    if target is not None and len(task.targets) == 1:
+        refuse_target(name, target)
+    if target is not None:
+        column = COUNTS.get(target, target)
+        graphs = choose_column(graphs, column, name)
+        at = task.targets.index(column)
+        scaling = task.scaling and Scaling(task.scaling.shift[at : at + 1], task.scaling.scale[at : at + 1])
+        task = replace(task, targets=(column,), scaling=scaling)
+    return Dataset(name, graphs, task, official_splits(graphs, name))
+
+
+def load_file(path: Path, *, target: str | None = None, task: Task | None = None) -> Dataset:
+    """A packed file of one's own.
+
+    Args:
+        path: the file.
+        target: one of its ``y_names``; None takes all columns.
+        task: what to predict; None infers it from ``y`` (see `infer_task`).
+    """
+    graphs = PackedGraphs.load(path)
+    if target is not None:
+        graphs = choose_column(graphs, target, str(path))
+    return Dataset(path.stem, graphs, task or infer_task(graphs), official_splits(graphs, str(path)), None, path)
+
+
+def infer_task(graphs: PackedGraphs) -> Task:
+    """Class ids where ``y`` is a flat list of integers, yes/no where it holds 0, 1 and gaps alone, else numbers."""
+    level: Level = "node" if targets_are_per_node(graphs) else "graph"
+    y = graphs.y
+    if y.ndim == 1 and np.issubdtype(y.dtype, np.integer):
+        if len(y) and y.min() < 0:
+            raise DataError(f"class ids must be >= 0 (row {int(y.argmin())} is {y.min()}); number the classes from 0")
+        names = tuple(map(str, range(int(y.max()) + 1 if len(y) else 1)))
+        return Task("classes", "cross_entropy", "accuracy", ("class",), level, names)
+    width = y.shape[1] if y.ndim > 1 else 1
+    stored = [str(name) for name in graphs.extras.get("y_names", ())]
+    targets = tuple(stored) if len(stored) == width else tuple(f"y{column}" for column in range(width))
+    known = y[~np.isnan(y)]
+    if len(known) and np.isin(known, (0, 1)).all():
+        return Task("binary", "bce", "rocauc", targets, level)
+    return Task("regression", "l1", "mae", targets, level)
+
+
+def choose_target(entry: Entry, graphs: PackedGraphs, target: str | None, path: Path) -> PackedGraphs:
+    """The graphs with the one target asked for, where the dataset has a task a target."""
+    if not entry.targets:
+        refuse_target(entry.name, target)
+        return graphs
+    if target not in entry.targets:
+        got = f"got {target!r}; {nearest(target, list(entry.targets))}" if target else "none was given"
+        raise DataError(f"'{entry.name}' has one task a target: pass target= one of {', '.join(entry.targets)} ({got})")
+    return choose_column(graphs, COUNTS[target], str(path))
+
+
+def choose_column(graphs: PackedGraphs, column: str, source: str) -> PackedGraphs:
+    """The graphs with one of the columns that ``y_names`` names."""
+    names = [str(name) for name in graphs.extras.get("y_names", ())]
+    if column not in names:
+        raise DataError(f"{source}: has no target '{column}'; its targets are {', '.join(names) or 'without names'}")
+    at = names.index(column)
+    extras = dict(graphs.extras) | {"y_names": np.array([column])}
+    return replace(graphs, y=graphs.y[:, at : at + 1], extras=extras)
+
+
+def refuse_target(name: str, target: str | None) -> None:
+    """Raise where a target was asked of a dataset that has one task only."""
+    if target is not None:
+        raise DataError(f"'{name}' has one task and takes no target (got {target!r}); leave it out")
+
+
+def make_splits(entry: Entry, graphs: PackedGraphs, path: Path) -> tuple[Split, ...]:
+    """The splits that a dataset's protocol calls for."""
+    if entry.protocol == "none":
+        return ()
+    if entry.protocol == "stratified 10-fold":
+        return stratified_folds(graphs.y, k=10, shuffle=True, seed=42)
+    splits = official_splits(graphs, str(path))
+    if not splits:
+        raise DataError(f"{path}: lacks train, valid and test; remove the file and fetch '{entry.name}' again")
+    return splits
+
+
+def find_caveat(entry: Entry, graphs: PackedGraphs) -> str | None:
+    """What to warn of: a file that was fetched from its official home names its origin and needs no warning."""
+    return None if "origin" in graphs.extras and not entry.always_caveat else entry.caveat
