@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -90,12 +91,12 @@ class Task:
         target = y.reshape(len(output), -1).to(output.dtype)
         known = ~torch.isnan(target)
         target = self.scale(torch.where(known, target, torch.zeros_like(target)))
-        pointwise = {
+        pointwise: dict[str, Callable[..., Tensor]] = {
             "l1": functional.l1_loss,
             "mse": functional.mse_loss,
             "bce": functional.binary_cross_entropy_with_logits,
-        }[self.loss]
-        return pointwise(output, target, reduction="none") * known, known
+        }
+        return pointwise[self.loss](output, target, reduction="none") * known, known
 
     def compute_loss(self, output: Tensor, y: Tensor) -> Tensor:
         """Mean loss over the labels that are there."""
