@@ -1,6 +1,7 @@
 """Random damage: whatever comes in, a converter gives valid graphs or a `DataError`, and no half-written file."""
 
 import csv
+import gzip
 import io
 
 import numpy as np
@@ -8,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from policylearn.data.convert import pack_tu_folder, read_csv
+from policylearn.data.convert import pack_ogb_folder, pack_tu_folder, read_csv
 from policylearn.data.packed import DataError
 
 SHARED_FOLDER = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=300)
@@ -21,6 +22,19 @@ TU = {
     "graph_labels": "0\n1\n",
     "node_labels": "0\n1\n1\n0\n",
     "edge_attributes": "0.5\n0.5\n1.5\n1.5\n",
+}
+
+OGB = {
+    "raw/num-node-list": "2\n1\n",
+    "raw/num-edge-list": "1\n0\n",
+    "raw/edge": "0,1\n",
+    "raw/node-feat": "5,0\n6,1\n7,0\n",
+    "raw/edge-feat": "0.5\n",
+    "raw/graph-label": "1,\n0,1\n",
+    "split/scaffold/train": "0\n",
+    "split/scaffold/valid": "1\n",
+    "split/scaffold/test": "",
+    "mapping/mol": "a,smiles\n1,CO\n0,N\n",
 }
 
 
@@ -86,6 +100,28 @@ def test_damaged_tu_folders(tmp_path, part, position, junk, cut):
         assert str(tmp_path) in str(error)  # noqa: PT017 - either outcome is right
         return
     assert packed.validate() is packed
+
+
+@SHARED_FOLDER
+@given(
+    part=st.sampled_from(sorted(OGB)),
+    position=st.integers(0, 30),
+    junk=st.sampled_from(["", "9", "-", "x", ",", "\n", ".", "nan", "1e9", "\r", '"', " "]) | st.text(max_size=4),
+    cut=st.integers(0, 6),
+)
+def test_damaged_ogb_folders(tmp_path, part, position, junk, cut):
+    for name, text in OGB.items():
+        broken = text[:position] + junk + text[position + cut :] if name == part else text
+        file = tmp_path / f"{name}.csv.gz"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(gzip.compress(broken.encode("utf-8", "surrogatepass"), compresslevel=0))
+    try:
+        packed = pack_ogb_folder(tmp_path)
+    except DataError as error:
+        assert str(tmp_path) in str(error)  # noqa: PT017 - either outcome is right
+        return
+    assert packed.validate() is packed
+    assert len(packed.smiles) == len(packed) == 2
 
 
 def test_a_failed_save_leaves_nothing_behind(tmp_path, monkeypatch):

@@ -60,6 +60,7 @@ def test_counts_match_networkx_on_random_graphs():
         ({"targets": "mass"}, r"graph 0 has no attribute 'mass'"),
         ({"targets": [1, 2]}, r"the targets have shape \(2,\).*give 1 rows"),
         ({"targets": [[1, 2], [3]]}, r"differ in how many numbers"),
+        ({"targets": [1e300]}, r"targets hold 1e\+300, too large"),
         ({"targets": 3}, r"the targets have shape \(\)"),
     ],
 )

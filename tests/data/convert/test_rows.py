@@ -65,6 +65,7 @@ def test_rows_stream(tmp_path):
         ("id,y\nC,1\n", r"has no column 'smiles'; it has 'id', 'y'; name one of them"),
         ("smiles,smiles\nC,1\n", r"names the column 'smiles' 2 times"),
         ('smiles\nC\n"CC\nC\n', r"t.csv, line 3: a quote opens and never closes"),
+        ("smiles,y\rC,1\rCC,2\r", r"t.csv, line 1: .* cannot be split into names"),
         (b"smiles\nC\nC\xe9\n", r"t.csv, line 3: byte 0xe9 at position 2 is not UTF-8; save"),
         ("smiles\nC\n".encode("utf-16"), r"t.csv, line 1: byte 0xff"),
     ],

@@ -93,6 +93,7 @@ def test_no_edges_at_all(folder):
         ("node_labels", "1\n2\n3\n4\n5\n99999999\n", r"99999999, which would make 99999999 columns"),
         ("node_labels", "1\n2\n3\n4\n5\n99999999999999999999\n", r"node_labels.txt, line 6: '9+' is not below"),
         ("node_attributes", "1.\n" * 5 + "1e999\n", r"node_attributes.txt, line 6: '1e999' is not below"),
+        ("edge_attributes", "1e95\n" * 6, r"edge_attributes.txt, line 1: '1e95' is not below 3.4e\+38"),
         ("node_labels", "1\n" * 5 + "\U0010ffff1\n", r"node_labels.txt, line 6: .* is no number"),
         ("node_labels", "1\n" * 5 + "٣\n", r"node_labels.txt, line 6: '٣' is no number"),
         ("node_attributes", "nan\n" * 6, r"graph 0, x row 0, column 0 is nan"),

@@ -14,7 +14,8 @@ from policylearn.data.molecules import shown
 from policylearn.data.packed import Array, DataError
 
 FRACTION_SIGNS = (".", "e", "E", "n", "N")
-LARGEST = 2.0**63
+LARGEST_INTEGER = 2.0**63
+LARGEST_FLOAT = float(np.finfo(np.float32).max)
 PLAIN = re.compile(r"[0-9,+\-.eE \t\nnaiftyNAIFTY]*")
 
 
@@ -38,7 +39,8 @@ def read_numbers(path: Path, *, integers: bool = False, gaps: bool = False) -> A
         gaps: an empty cell is a missing value (NaN).
 
     Shapes:
-        ``(rows, columns)``; int64 where the file holds nothing but whole numbers, else float64.
+        ``(rows, columns)``; int64 where the file holds nothing but whole numbers, else float64 within
+        the range of single precision.
     """
     text = read_text(path).replace("\r\n", "\n").replace("\r", "\n")
     if gaps:
@@ -59,7 +61,7 @@ def read_numbers(path: Path, *, integers: bool = False, gaps: bool = False) -> A
             (i, row) for i, row in enumerate(lines_of(text), 1) if any(s in row for s in FRACTION_SIGNS)
         )
         raise DataError(f"{path}, line {number}: {shown(line)} must hold whole numbers; correct that line")
-    if np.isinf(table).any():
+    if not whole and (np.abs(table) > LARGEST_FLOAT).any():
         raise DataError(f"{path}, {first_fault(text)}")
     if len(table) != len(lines_of(text)):
         number = next(i for i, line in enumerate(lines_of(text), 1) if not line.strip())
@@ -73,7 +75,7 @@ def lines_of(text: str) -> list[str]:
 
 
 def first_fault(text: str) -> str:
-    """Line, value and remedy of the first cell that is no number, or of the first line of another width."""
+    """Line, value and remedy of the first cell that is no number, line of another width, or number too large."""
     width = None
     for number, line in enumerate(lines_of(text), 1):
         if not line.strip():
@@ -85,10 +87,11 @@ def first_fault(text: str) -> str:
                 return f"line {number}: {shown(cell.strip())} is no number; correct that cell"
         if len(cells) != width:
             return f"line {number}: {shown(line)} has {len(cells)} cells, the lines above have {width}; make them equal"
+    limit = LARGEST_FLOAT if any(sign in text for sign in FRACTION_SIGNS) else LARGEST_INTEGER
     for number, line in enumerate(lines_of(text), 1):
         for cell in line.split(",") if line.strip() else []:
-            if not abs(float(cell)) < LARGEST:
-                return f"line {number}: {shown(cell.strip())} is not below 2^63; write a smaller number"
+            if abs(float(cell)) >= limit:
+                return f"line {number}: {shown(cell.strip())} is not below {limit:.1e}; write a smaller number"
     return "a cell is no number that numpy reads; write plain numbers such as 1, -2.5 or 3e-4"
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import networkx as nx
 import numpy as np
 
-from policylearn.data.convert.stacking import compact, constant_column, pointer
+from policylearn.data.convert.stacking import compact, constant_column, pointer, single_precision
 from policylearn.data.packed import Array, DataError, PackedGraphs
 from policylearn.data.tasks import Level
 
@@ -114,7 +114,7 @@ def table(rows: list[list[float]], counts: list[int], name: str, source: str) ->
     if not width:
         return np.empty((len(rows), 0), dtype=np.uint8)
     values = np.array(rows)
-    return values.astype(np.float32) if values.dtype.kind == "f" else compact(values.astype(np.int64))
+    return single_precision(values, name, source) if values.dtype.kind == "f" else compact(values.astype(np.int64))
 
 
 def named_targets(rows: list[list[float]], names: tuple[str, ...], given: Any, needed: int, source: str) -> Array:
@@ -132,4 +132,4 @@ def named_targets(rows: list[list[float]], names: tuple[str, ...], given: Any, n
         )
     if isinstance(given, str) and values.shape[1] == 1:
         values = values[:, 0]  # one name of one number: (G, 1) -> (G,)
-    return values.astype(np.float32) if values.dtype.kind == "f" else values.astype(np.int64)
+    return single_precision(values, "targets", source) if values.dtype.kind == "f" else values.astype(np.int64)

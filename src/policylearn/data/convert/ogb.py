@@ -102,9 +102,17 @@ def read_mapping(folder: Path, graphs: int) -> dict[str, Array]:
     path = folder / "mol.csv.gz"
     if not path.exists():
         return {}
-    rows = csv.DictReader(io.StringIO(read_text(path), newline=""))
-    if "smiles" not in (rows.fieldnames or ()):
-        raise DataError(f"{path}, line 1: names no column 'smiles' (there are {rows.fieldnames}); add that name")
-    smiles = [row["smiles"] or "" for row in rows]
+    try:
+        table = list(csv.reader(io.StringIO(read_text(path), newline=""), strict=True))
+    except csv.Error as error:
+        raise DataError(f"{path}: is no valid CSV ({error}); copy or fetch the dataset again") from error
+    header, rows = (table[0], table[1:]) if table else ([], [])
+    if "smiles" not in header:
+        raise DataError(f"{path}, line 1: names no column 'smiles' (there are {', '.join(header)}); add that name")
+    column = header.index("smiles")
+    smiles = [row[column] if column < len(row) else "" for row in rows if row]
     check_rows(path, len(smiles), graphs, "graph of num-node-list.csv.gz")
-    return {"smiles": smiles_bytes(smiles)}
+    try:
+        return {"smiles": smiles_bytes(smiles)}
+    except DataError as error:
+        raise DataError(f"{path}: {error}") from error

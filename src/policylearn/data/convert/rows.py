@@ -51,7 +51,7 @@ def iter_rows(path: Path, smiles: str = "smiles", columns: Sequence[str] = ()) -
         if first is None:
             raise DataError(f"{path}: is empty; its first line must name the columns, such as 'smiles,y'")
         delimiter = find_delimiter(path, first)
-        header = [name.strip() for name in next(csv.reader([first], delimiter=delimiter))]
+        header = [name.strip() for name in split_header(path, first, delimiter)]
         check_columns(path, header, (smiles, *columns))
         reader = csv.reader(lines, delimiter=delimiter, strict=True)
         while True:
@@ -126,7 +126,17 @@ def find_delimiter(path: Path, header: str) -> str:
     """What parts the cells: tabs in a ``.tsv``, else whatever finds most names in the header."""
     if ".tsv" in path.suffixes:
         return "\t"
-    return max(DELIMITERS, key=lambda delimiter: len(next(csv.reader([header], delimiter=delimiter))))
+    return max(DELIMITERS, key=lambda delimiter: len(split_header(path, header, delimiter)))
+
+
+def split_header(path: Path, header: str, delimiter: str) -> list[str]:
+    """The names in the header."""
+    try:
+        return next(csv.reader([header], delimiter=delimiter))
+    except csv.Error as error:
+        raise DataError(
+            f"{path}, line 1: {shown(header)} cannot be split into names ({error}); end lines with a line feed"
+        ) from error
 
 
 def check_columns(path: Path, header: list[str], wanted: Sequence[str]) -> None:

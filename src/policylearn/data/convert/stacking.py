@@ -26,6 +26,14 @@ def compact(values: Array, floor: DTypeLike = np.uint8) -> Array:
     return values
 
 
+def single_precision(values: Array, what: str, source: str) -> Array:
+    """Real numbers as float32; a number beyond its range raises."""
+    wrong = values[np.abs(values) > np.finfo(np.float32).max]
+    if wrong.size:
+        raise DataError(f"{source}: {what} hold {wrong.flat[0]}, too large for single precision; scale them down")
+    return values.astype(np.float32)
+
+
 def pointer(counts: Iterable[int] | Array) -> Array:
     """Where each graph's rows start, ``(G + 1,)``, from how many rows each has."""
     return compact(np.concatenate([[0], np.cumsum(np.asarray(counts, dtype=np.int64))]).astype(np.int64), np.int32)
