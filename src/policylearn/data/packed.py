@@ -7,7 +7,7 @@ import struct
 import tempfile
 import zipfile
 import zlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -159,15 +159,20 @@ class PackedGraphs:
         return PackedGraphs(**graphs, extras=arrays).validate(str(path))
 
 
-def read_arrays(path: Path) -> dict[str, Array]:
-    """Every array of an ``.npz``, or a `DataError` where it is cut short, damaged, foreign or holds objects."""
+def read_arrays(path: Path, only: Sequence[str] | None = None) -> dict[str, Array]:
+    """Arrays of an ``.npz``, or a `DataError` where it is cut short, damaged, foreign or holds objects.
+
+    Args:
+        path: the file.
+        only: read no others than these, where they are there; None reads all.
+    """
     try:
         # Opened here: numpy leaves its own handle open when the archive turns out to be broken.
         with path.open("rb") as file:
             content = np.load(file, allow_pickle=False)
             if not isinstance(content, NpzFile):
                 raise ValueError("it holds a single array without a name")
-            return {name: content[name] for name in content.files}
+            return {name: content[name] for name in content.files if only is None or name in only}
     except UNREADABLE as error:
         raise DataError(
             f"{path}: not a readable .npz of plain arrays ({error}); it may be truncated or hold pickled objects:"
