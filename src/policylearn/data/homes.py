@@ -49,21 +49,21 @@ def tu_home(name: str) -> Home:
 ZINC = Home(
     "zinc",
     "https://www.dropbox.com/s/feo9qle74kg48gy/molecules.zip?dl=1",
-    "Benchmarking GNNs, PyG",
+    "PyG",
     "molecules",
     tuple(f"{BENCHMARKING_GNNS}/molecules/{part}.index" for part in ("train", "val", "test")),
 )
 CSL = Home(
     "csl",
     "https://www.dropbox.com/s/rnbkp5ubgk82ocu/CSL.zip?dl=1",
-    "Benchmarking GNNs, PyG",
+    "PyG",
     "",
     tuple(f"{BENCHMARKING_GNNS}/CSL/CSL_{part}.index" for part in ("train", "val", "test")),
 )
 ALCHEMY = Home(
     "alchemy",
     "https://www.chrsmrrs.com/graphkerneldatasets/alchemy_full.zip",
-    "TUDataset; splits by Morris et al.",
+    "TUDataset",
     "alchemy_full",
 )
 EXP = Home("by hand", "https://github.com/ralphabb/GNN-RNI", "Abboud et al.")
