@@ -1,0 +1,134 @@
+"""``policylearn datasets``: what there is, where it is, and what it looks like."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from jsonargparse import ArgumentParser, Namespace
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from policylearn.data import Entry
+
+NAME = "datasets"
+HELP = "list all datasets, or draw some graphs of one"
+MARK = "⚠"
+
+
+def add_options(parser: ArgumentParser) -> None:
+    """Options of the verb: none for the table, those of ``show`` for a picture."""
+    show = ArgumentParser(description="draw a few graphs to a PNG", allow_abbrev=False)
+    show.add_argument("name", type=str, help="of the dataset, of a synthetic family, or a packed .npz")
+    show.add_argument("-o", "--output", type=Path | None, default=None, help="the PNG (default: NAME.png)")
+    show.add_argument("--count", type=int, default=6, help="how many graphs")
+    show.add_argument("--first", type=int, default=0, help="which graph to begin with")
+    parser.add_subcommands(required=False, dest="action").add_subcommand("show", show, help="draw a few graphs")
+
+
+def run(options: Namespace) -> int:
+    """Print the table, or draw."""
+    if options.get("action") == "show":
+        return show(options.show)
+    from rich.console import Console
+
+    from policylearn.data import data_root
+
+    console = Console()
+    root = data_root()
+    table, notes = list_datasets(root)
+    # A pipe has no width: its lines are never cut or folded.
+    Console(width=None if console.is_terminal else 1000).print(table)
+    for note in notes:
+        console.print(note, soft_wrap=True, highlight=False, markup=False)
+    return 0
+
+
+def show(options: Namespace) -> int:
+    """Draw some graphs and say where the picture is."""
+    from policylearn.data import CATALOG, load_dataset
+    from policylearn.data.drawing import draw_graphs
+
+    name = options.name
+    target = CATALOG[name].targets[0] if name in CATALOG and CATALOG[name].targets else None
+    dataset = load_dataset(name, target=target)
+    path = draw_graphs(dataset, options.output or Path(f"{dataset.name}.png"), first=options.first, count=options.count)
+    print(path)  # noqa: T201 - the command's answer
+    return 0
+
+
+def list_datasets(root: Path) -> tuple[Table, list[str]]:
+    """The table of all datasets and the lines below it.
+
+    Args:
+        root: where packed files are looked for.
+    """
+    from rich import box
+    from rich.table import Table
+
+    from policylearn.data import CATALOG
+    from policylearn.data.synthetic import synthetic_names
+
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=0)
+    for heading in ("dataset", "graphs", "nodes", "edges", "task", "metric", "split", "present", "from"):
+        justify: Literal["left", "right"] = "right" if heading in ("graphs", "nodes", "edges") else "left"
+        table.add_column(heading, justify=justify, no_wrap=heading not in ("task", "split", "from"), overflow="fold")
+    notes = [f"data root: {root}"]
+    for entry in CATALOG.values():
+        found = look_up(entry, root)
+        table.add_row(
+            f"{entry.name} {MARK}" if found.caveat else entry.name,
+            f"{entry.graphs:,}",
+            *("?" if total is None else f"{total / entry.graphs:.1f}" for total in (found.nodes, found.edges)),
+            describe_task(entry),
+            f"{entry.task.metric} {'↑' if entry.task.higher_is_better else '↓'}",
+            entry.split,
+            "yes" if found.present else "no",
+            found.origin,
+        )
+        if found.caveat:
+            notes.append(f"{MARK} {entry.name}: {found.caveat}")
+    notes.append("nodes and edges are means a graph; an edge counts once a direction")
+    notes.append("what is not present is fetched at its first use, or says which file to put where")
+    notes.append("synthetic, drawn anew from a seed (capitals are numbers):")
+    notes += [f"  {pattern}: {description}" for pattern, description in synthetic_names().items()]
+    return table, notes
+
+
+@dataclass(frozen=True)
+class Found:
+    """What the data root says about a dataset: is it there, from where, how large, what to warn of."""
+
+    present: bool
+    origin: str
+    nodes: int | None
+    edges: int | None
+    caveat: str | None = None
+
+
+def look_up(entry: Entry, root: Path) -> Found:
+    """Look for a dataset in the data root, without reading its graphs."""
+    from policylearn.data.packed import read_arrays
+
+    home, path = entry.home, root / entry.file
+    if not path.exists():
+        way = f"by hand: {home.credit}" if home.kind == "by hand" else home.credit
+        return Found(False, way, entry.nodes, entry.edges)
+    arrays = read_arrays(path, only=("origin", "node_ptr", "edge_ptr"))
+    nodes, edges = (int(arrays[name][-1]) if name in arrays else None for name in ("node_ptr", "edge_ptr"))
+    if "origin" in arrays:
+        caveat = entry.caveat if entry.always_caveat else None
+        return Found(True, home.credit, nodes, edges, caveat)
+    return Found(True, entry.file, nodes, edges, entry.caveat)
+
+
+def describe_task(entry: Entry) -> str:
+    """The kind of task with its width where that is not one."""
+    task = entry.task
+    if entry.targets:
+        return f"{task.kind}, {len(entry.targets)} tasks"
+    if task.kind == "classes":
+        return f"{len(task.classes)} classes"
+    return task.kind if task.outputs == 1 else f"{task.kind}, {task.outputs} targets"
