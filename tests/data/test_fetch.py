@@ -21,6 +21,7 @@ from policylearn.data import CATALOG, DataError, PackedGraphs, load_dataset
 from policylearn.data.catalog import Entry
 from policylearn.data.fetch import Download, fetch
 from policylearn.data.packed import GRAPH_ARRAYS
+from policylearn.data.plainpickle import read_plain_pickle
 
 Find = Callable[[str], Path]
 Files = dict[str, bytes]
@@ -247,6 +248,9 @@ def cut(url: str, path: Path) -> None:
         (html, "not a readable zip archive"),
         (cut, "not a readable zip archive"),
         (serve({"other/a.txt": b""}), "holds no folder 'molecules'"),
+        (serve({"molecules/train.pickle": pickle.dumps([])}, zinc_files()[1]), "names graph 3, but .* has 0 graphs"),
+        (serve({"molecules/other.txt": b""}, zinc_files()[1]), "not laid out as expected .FileNotFoundError"),
+        (serve({"molecules/train.pickle": pickle.dumps([{}] * 4)}, zinc_files()[1]), "as expected .KeyError"),
         (serve(*zinc_files()), "has 8 graphs where 12000 are expected.*nothing was written"),
         (serve(zinc_files()[0], dict.fromkeys(ZINC_INDICES, b"a,b")), "list of graph ids"),
         (serve(zinc_files()[0], dict.fromkeys(ZINC_INDICES, b"9")), r"names graph 9, but .* has 4 graphs"),
@@ -282,3 +286,13 @@ def test_addresses_are_those_of_pyg_and_ogb() -> None:
         assert CATALOG[name].home.folder == table["download_name"][column]
         assert CATALOG[name].task.metric == table["eval metric"][column]
         assert CATALOG[name].task.outputs == int(table["num tasks"][column])
+
+
+@pytest.mark.parametrize("protocol", [2, 4])
+def test_tensors_in_a_pickle_come_back_as_they_were(tmp_path: Path, protocol: int) -> None:
+    base = torch.arange(24, dtype=torch.int8).reshape(4, 6)
+    tensors = [base, base[1:, ::2], base.t(), torch.tensor(2.5), torch.tensor([], dtype=torch.float64), base > 3]
+    (tmp_path / "tensors.pickle").write_bytes(pickle.dumps(tensors, protocol=protocol))
+    for got, tensor in zip(read_plain_pickle(tmp_path / "tensors.pickle"), tensors, strict=True):
+        assert got.load().dtype == tensor.dtype
+        assert torch.equal(got.load(), tensor)

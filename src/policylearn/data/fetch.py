@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import shutil
 import tempfile
 import urllib.request
@@ -48,7 +49,13 @@ def fetch(entry: Entry, root: Path, download: Download = download_file) -> Path:
         )
     with tempfile.TemporaryDirectory(prefix="policylearn-") as scratch:
         folder = collect(entry, root, Path(scratch), download)
-        graphs = READERS[entry.home.kind](folder, entry.home)
+        try:
+            graphs = READERS[entry.home.kind](folder, entry.home)
+        except (OSError, LookupError, AttributeError, TypeError, pickle.UnpicklingError) as error:
+            raise DataError(
+                f"dataset '{entry.name}': {entry.home.archive} is not laid out as expected"
+                f" ({type(error).__name__}: {error}); it is incomplete or another version: fetch it again"
+            ) from error
     check_size(entry, graphs)
     extras = dict(graphs.extras) | {"origin": np.array(entry.home.archive)}
     try:

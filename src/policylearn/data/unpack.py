@@ -59,14 +59,14 @@ def unpack_zinc(folder: Path, home: Home) -> PackedGraphs:
         check_index(folder / f"{short}.index", chosen, len(molecules), f"{short}.pickle")
         sizes.append(len(chosen))
         for molecule in (molecules[index] for index in chosen):
-            bonds = molecule["bond_type"]
+            bonds = molecule["bond_type"].load()
             edge_index = bonds.nonzero().t().contiguous()
             graphs.append(
                 Data(
-                    x=molecule["atom_type"].long().view(-1, 1),
+                    x=molecule["atom_type"].load().long().view(-1, 1),
                     edge_index=edge_index,
                     edge_attr=bonds[edge_index[0], edge_index[1]].long().view(-1, 1),
-                    y=molecule["logP_SA_cycle_normalized"].float().view(1, 1),
+                    y=molecule["logP_SA_cycle_normalized"].load().float().view(1, 1),
                 )
             )
     return with_parts(pack_pyg(graphs, level="graph", source=home.archive), sizes)
