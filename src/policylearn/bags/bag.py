@@ -45,7 +45,7 @@ class Bag:
         """
         marks = selection.marks
         if marks is not None:
-            return _given(torch.cat([torch.zeros_like(marks[:1]), marks]), selection, batch, dtype)
+            return _given(torch.cat([marks.new_zeros(1, len(batch)), marks]), selection, batch, dtype)
         slots = 1 + (selection.roots != NO_PICK).sum(0)
         return _one_hot(_with_unmarked(selection.roots), slots, batch, dtype)
 

@@ -1,5 +1,6 @@
 """Whole models, their recipes and their training loss."""
 
+from policylearn.models.calibration import calibrate
 from policylearn.models.config import ModelConfig, NetworkConfig, PolicyConfig
 from policylearn.models.objective import LossTerms, Objective, objective
 from policylearn.models.recipes import build_model
@@ -13,5 +14,6 @@ __all__ = [
     "PolicyConfig",
     "SubgraphGNN",
     "build_model",
+    "calibrate",
     "objective",
 ]

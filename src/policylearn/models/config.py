@@ -24,7 +24,7 @@ class NetworkConfig:
     conv: ConvName = "gin"
     """The inner convolution."""
     norm: NormKind = "batch"
-    """Norm after each linear map."""
+    """Norm after each linear map; the selection network has its own setting, `PolicyConfig.norm`."""
     track_running_stats: bool = True
     """Whether batch norms keep running statistics for evaluation."""
     dropout: float = 0.0
@@ -45,6 +45,8 @@ class PolicyConfig:
     """The selection network; the same as the prediction network if not given."""
     mode: Mode = "incremental"
     """One pass a step, or the authors' way."""
+    norm: NormKind = "layer"
+    """Norm of the selection network; in paper mode it is a batch norm over the whole bag."""
     estimator: Estimator = "rloo"
     """How gradients reach the picks."""
     samples: int = 4

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from torch import nn
 from torch_geometric.nn import GATv2Conv, GCNConv, SAGEConv
 
@@ -69,8 +71,9 @@ def _build_policy(config: ModelConfig) -> Policy:
         return RankedPolicy(degree if policy.name == "degree" else subgraph_centrality, policy.picks)
     if policy.name != "learned":
         raise ValueError(f"unknown policy '{policy.name}'; use learned, random, full, none, degree or centrality")
-    network = policy.network if policy.network is not None else config.prediction
     paper = policy.mode == "paper"
+    network = policy.network if policy.network is not None else config.prediction
+    network = replace(network, norm="batch" if paper else policy.norm)
     # In paper mode norms take batch statistics over the whole bag, in evaluation too; otherwise a copy's state must not
     # change when the bag grows, so statistics are the copy's own in training and fixed in evaluation.
     encoder = _two_stream(network, config, scope="bag" if paper else "slot", track=not paper)

@@ -58,7 +58,7 @@ class GIN(nn.Module):
                 "the layer has an edge encoder, but the batch has no 'edge_attr'; build it with edges of kind 'none'"
             )
         term = message_terms(self.edges(edge_attr), rows)  # (E, C)
-        messages = gather(wide, rows.adjacency).view(len(term), -1, states.shape[1])  # (E, S, C)
+        messages = gather(wide, rows.adjacency).view(len(term), rows.width, states.shape[1])  # (E, S, C)
         messages = torch.relu(messages + term.unsqueeze(1))
         return collect(messages.flatten(1), rows.adjacency).view_as(states)
 

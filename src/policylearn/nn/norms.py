@@ -52,8 +52,14 @@ class RowBatchNorm(nn.Module):
             return self.bias.expand_as(rows) + 0 * rows
         if wide:
             return self._each_slot(rows.view(count, width, -1)).view_as(rows)
-        mean, var = (self.running_mean, self.running_var) if self.track else (None, None)
-        return functional.batch_norm(rows, mean, var, self.weight, self.bias, True, self.momentum, self.eps)
+        if not self.track:
+            # On the unmarked graph the first layer's marks are one constant, whose spread is rounding alone and would be
+            # divided by sqrt(eps). Norms do not care about a shift, and the shifted constant is exactly zero.
+            rows = rows - rows[:1].detach()
+            return functional.batch_norm(rows, None, None, self.weight, self.bias, True, 0.0, self.eps)
+        return functional.batch_norm(
+            rows, self.running_mean, self.running_var, self.weight, self.bias, True, self.momentum, self.eps
+        )
 
     def _each_slot(self, rows: Tensor) -> Tensor:
         """Normalise each slot by its own statistics, ``(N, S, C)``."""

@@ -48,4 +48,11 @@ def segment_argmax(scores: Tensor, batch: Tensor, num_graphs: int, tolerance: fl
     ids = torch.arange(len(scores), device=scores.device)
     beyond = len(scores)
     candidates = torch.where(scores >= floor, ids, beyond)
-    return torch.full((num_graphs,), beyond, device=scores.device).scatter_reduce(0, batch, candidates, "amin")
+    first = torch.full((num_graphs,), beyond, device=scores.device).scatter_reduce(0, batch, candidates, "amin")
+    if num_graphs and int(first.max()) == beyond:
+        graph = int(first.argmax())
+        raise ValueError(
+            f"graph {graph} of the batch has no node that can be picked: its scores are NaN or all -inf;"
+            " if this comes up in training it has diverged: lower the learning rate or clip gradients"
+        )
+    return first

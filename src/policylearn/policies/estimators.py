@@ -14,9 +14,8 @@ Estimator = Literal["rloo", "straight_through"]
 
 def gumbel(size: int, generator: torch.Generator | None, like: Tensor) -> Tensor:
     """Standard Gumbel noise, ``(size,)``."""
-    uniform = torch.rand(size, generator=generator, device=like.device, dtype=like.dtype)
-    tiny = torch.finfo(like.dtype).tiny
-    return -torch.log(-torch.log(uniform.clamp(min=tiny)).clamp(min=tiny))
+    waiting = torch.empty(size, device=like.device, dtype=like.dtype).exponential_(generator=generator)
+    return -waiting.clamp(min=torch.finfo(like.dtype).tiny).log()
 
 
 def straight_through(
