@@ -107,8 +107,8 @@ def copy_alchemy_indices(entry: Entry, placed: Path, scratch: Path) -> None:
         name = f"{part}_al_10.index"
         if not (placed / name).exists():
             raise DataError(
-                f"dataset '{entry.name}' needs the split file {placed / name}: take {name} from the code of"
-                " Morris et al. (github.com/chrsmrrs/SpeqNets, also sparsewl) and put it there"
+                f"dataset '{entry.name}' needs the split file {placed / name}: {name} belongs to the Alchemy"
+                " experiments of Morris et al. (github.com/chrsmrrs/SpeqNets and sparsewl); put it there"
             )
         shutil.copy(placed / name, scratch / name)
 
