@@ -67,6 +67,9 @@ class BatchLoader:
                 f"{f' of {batch_size}' if drop_last else ''}; use fewer ranks or a smaller batch"
             )
 
+    batch_sampler = None
+    """Lightning looks for it on whatever has a sampler."""
+
     def set_epoch(self, epoch: int) -> None:
         """Choose the order of the next walk."""
         self.epoch = epoch

@@ -33,10 +33,12 @@ class MoleculeGraph:
 
 
 class FeatureTables(NamedTuple):
-    """OGB's two look-ups: an RDKit atom or bond becomes a list of ids."""
+    """OGB's two look-ups, an RDKit atom or bond becomes a list of ids, and how many ids each column can hold."""
 
     atom: Callable[[Any], list[int]]
     bond: Callable[[Any], list[int]]
+    atom_sizes: tuple[int, ...]
+    bond_sizes: tuple[int, ...]
 
 
 @cache
@@ -49,12 +51,17 @@ def feature_tables() -> FeatureTables:
     kept = sys.modules.get("outdated")
     sys.modules["outdated"] = None  # type: ignore[assignment]
     try:
-        from ogb.utils.features import atom_to_feature_vector, bond_to_feature_vector
+        from ogb.utils import features
     finally:
         del sys.modules["outdated"]
         if kept is not None:
             sys.modules["outdated"] = kept
-    return FeatureTables(atom_to_feature_vector, bond_to_feature_vector)
+    return FeatureTables(
+        features.atom_to_feature_vector,
+        features.bond_to_feature_vector,
+        tuple(features.get_atom_feature_dims()),
+        tuple(features.get_bond_feature_dims()),
+    )
 
 
 def read_smiles(smiles: str) -> Chem.Mol:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import struct
-import tempfile
 import zipfile
 import zlib
 from collections.abc import Mapping, Sequence
@@ -15,6 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.lib.npyio import NpzFile
 from numpy.typing import NDArray
+
+from policylearn.data.atomic import replacing
 
 Array = NDArray[Any]
 
@@ -131,17 +131,8 @@ class PackedGraphs:
     def save(self, path: Path) -> None:
         """Write one compressed ``.npz``, atomically: the file is whole or absent."""
         arrays = {name: getattr(self, name) for name in GRAPH_ARRAYS} | dict(self.extras)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle, part = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
-        try:
-            with os.fdopen(handle, "wb") as file:
-                np.savez_compressed(file, allow_pickle=False, **arrays)
-                file.flush()
-                os.fsync(file.fileno())
-            Path(part).replace(path)
-        except BaseException:
-            Path(part).unlink(missing_ok=True)
-            raise
+        with replacing(path) as part, part.open("wb") as file:
+            np.savez_compressed(file, allow_pickle=False, **arrays)
 
     @staticmethod
     def load(path: Path) -> PackedGraphs:

@@ -1,0 +1,34 @@
+"""Training, evaluation, and the folder that a run leaves behind."""
+
+from policylearn.training.config import DataConfig, FitConfig, OptimConfig, RunConfig
+from policylearn.training.evaluation import answers, evaluate
+from policylearn.training.fit import Fitted, fit
+from policylearn.training.folds import Trained, train
+from policylearn.training.parsing import ConfigError, changed, read_config, to_yaml, with_setting
+from policylearn.training.runs import Run, RunError, RunFacts, load_run, make_model
+from policylearn.training.sources import Source, load_source
+
+__all__ = [
+    "ConfigError",
+    "DataConfig",
+    "FitConfig",
+    "Fitted",
+    "OptimConfig",
+    "Run",
+    "RunConfig",
+    "RunError",
+    "RunFacts",
+    "Source",
+    "Trained",
+    "answers",
+    "changed",
+    "evaluate",
+    "fit",
+    "load_run",
+    "load_source",
+    "make_model",
+    "read_config",
+    "to_yaml",
+    "train",
+    "with_setting",
+]

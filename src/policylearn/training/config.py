@@ -1,0 +1,105 @@
+"""The configuration of a training run: typed values, the same on the command line and in YAML."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from policylearn.models import NetworkConfig, PolicyConfig
+from policylearn.nn import NodePooling, SlotPooling
+
+SplitName = Literal["official", "scaffold", "random", "column", "folds"]
+TaskName = Literal["regression", "binary", "classes"]
+Accelerator = Literal["auto", "cpu", "gpu"]
+LoggerName = Literal["none", "tensorboard", "wandb"]
+Precision = Literal["32-true", "64-true", "16-mixed", "bf16-mixed"]
+
+
+@dataclass(frozen=True)
+class DataConfig:
+    """What to learn from."""
+
+    name: str = ""
+    """A dataset (see `policylearn datasets`), a packed .npz, or a CSV of SMILES."""
+    target: tuple[str, ...] = ()
+    """Target columns of a CSV; the one target of datasets that have a task a target."""
+    smiles: str = "smiles"
+    """The CSV's column of molecules."""
+    task: TaskName | None = None
+    """What a CSV's targets are; inferred if not given."""
+    split: SplitName | None = None
+    """How to split; the dataset's own way if not given, 'scaffold' for a CSV."""
+    split_column: str | None = None
+    """The CSV's column that says train, valid or test, for split 'column'."""
+    split_seed: int = 0
+    """Of the random split."""
+    fold: int | None = None
+    """Which fold to train on, of datasets with folds; all of them if not given."""
+    on_error: Literal["raise", "skip"] = "raise"
+    """Whether a broken row of a CSV stops the run or is left out and reported."""
+
+
+@dataclass(frozen=True)
+class OptimConfig:
+    """How the weights are moved: one Adam, a learning rate for each network."""
+
+    learning_rate: float = 1e-3
+    """Of the prediction network."""
+    selection_learning_rate: float = 1e-3
+    """Of the selection network; it is never decayed."""
+    eps: float = 1e-3
+    """Adam's epsilon; the authors' value, larger than usual."""
+    decay: float = 0.5
+    """The prediction network's learning rate is multiplied by this ..."""
+    decay_every: int = 300
+    """... every so many epochs; 0 keeps it constant."""
+    gradient_clip: float = 0.0
+    """Largest norm of the gradient; 0 does not clip."""
+
+
+@dataclass(frozen=True)
+class FitConfig:
+    """How long and on what to train."""
+
+    epochs: int = 100
+    """Passes over the training graphs."""
+    batch_size: int = 128
+    """Graphs of a step, over all processes."""
+    evaluation_batch_size: int = 0
+    """Graphs of a batch in evaluation; 0 is the same as in training."""
+    seed: int = 0
+    """Of weights, order of the data, and picks."""
+    patience: int = 0
+    """Stop after so many epochs without a better validation metric; 0 does not stop early."""
+    calibration_batches: int = 0
+    """Training batches over which batch norms' statistics are worked out before each evaluation; 0 keeps the running
+    ones."""
+    threads: int = 0
+    """Threads of a process; 0 leaves them as they are."""
+    devices: int = 1
+    """Processes (CPU) or GPUs."""
+    accelerator: Accelerator = "cpu"
+    """What to run on."""
+    precision: Precision = "32-true"
+    """Of the arithmetic."""
+    logger: LoggerName = "none"
+    """Where to log besides the run folder's own history.csv; each needs the package's extra of that name."""
+    checkpoint_seconds: float = 10.0
+    """Least time between two checkpoints; one is written at the end in any case."""
+
+
+@dataclass(frozen=True)
+class RunConfig:
+    """A whole training run."""
+
+    data: DataConfig = field(default_factory=DataConfig)
+    prediction: NetworkConfig = field(default_factory=NetworkConfig)
+    selection: PolicyConfig = field(default_factory=PolicyConfig)
+    pooling: SlotPooling = "mean"
+    """How the prediction network pools the copies of a node."""
+    readout: NodePooling = "mean"
+    """How nodes are pooled to a graph vector."""
+    optim: OptimConfig = field(default_factory=OptimConfig)
+    fit: FitConfig = field(default_factory=FitConfig)
+    grid: dict[str, list[Any]] = field(default_factory=dict)
+    """Values to try in a sweep, by setting, such as `selection.tau: [0.33, 1]`; training itself does not read it."""

@@ -1,0 +1,105 @@
+"""k-fold protocols: the metric at the best epoch of the fold-averaged validation curve."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import lightning
+import numpy as np
+
+from policylearn.data.atomic import write_text
+from policylearn.training.config import RunConfig
+from policylearn.training.fit import Fitted, fit
+from policylearn.training.runs import HISTORY, METRICS
+from policylearn.training.sources import Source
+
+CallbacksOf = Callable[[str], Sequence[lightning.Callback]]
+"""The callbacks of one training, given its title."""
+
+
+@dataclass(frozen=True)
+class Trained:
+    """A training of one split or of all folds."""
+
+    folder: Path
+    metrics: dict[str, Any]
+
+
+def train(
+    config: RunConfig,
+    source: Source,
+    folder: Path,
+    *,
+    resume: bool = False,
+    callbacks_of: CallbacksOf = lambda _title: (),
+) -> Trained:
+    """Train as the dataset's protocol says: on its one split, on the fold that was asked for, or on all folds.
+
+    Args:
+        config: the run.
+        source: its data.
+        folder: the run folder; each fold gets a folder in it.
+        resume: go on where an earlier training stopped.
+        callbacks_of: makes the callbacks of each training.
+    """
+    splits = source.dataset.splits
+    if len(splits) == 1 or config.data.fold is not None:
+        fold = config.data.fold or 0
+        if not 0 <= fold < len(splits):
+            raise ValueError(f"'data.fold' must lie in 0 .. {len(splits) - 1} (got {fold})")
+        title = "training" if len(splits) == 1 else f"fold {fold + 1} of {len(splits)}"
+        done = fit(config, source, folder, fold=fold, resume=resume, callbacks=callbacks_of(title))
+        return Trained(folder, done.metrics)
+    folder.mkdir(parents=True, exist_ok=True)
+    # Where the held-out fold is both, its validation curve is its test curve.
+    both = all(np.array_equal(split.valid, split.test) for split in splits)
+    parts = ("valid",) if both else ("valid", "test")
+    done_folds: list[Fitted] = []
+    for fold in range(len(splits)):
+        title = f"fold {fold + 1} of {len(splits)}"
+        inner, begun = folder / f"fold-{fold}", resume and (folder / f"fold-{fold}").exists()
+        done_folds.append(
+            fit(config, source, inner, fold=fold, resume=begun, callbacks=callbacks_of(title), every_epoch=parts)
+        )
+    metrics = fold_metrics([done.folder for done in done_folds], done_folds[0].metrics, parts[-1])
+    write_text(folder / METRICS, json.dumps(metrics, indent=2) + "\n")
+    return Trained(folder, metrics)
+
+
+def fold_metrics(folders: Sequence[Path], first: dict[str, Any], part: str) -> dict[str, Any]:
+    """The protocol's figure from the folds' histories.
+
+    Args:
+        folders: one a fold.
+        first: the metrics of one of them, for what all share.
+        part: whose metric is reported.
+    """
+    curves = [read_history(folder / HISTORY) for folder in folders]
+    length = min(len(curve["valid"]) for curve in curves)
+    valid = np.mean([curve["valid"][:length] for curve in curves], axis=0)
+    best = int(valid.argmax() if first["higher_is_better"] else valid.argmin())
+    chosen = np.array([curve[part][best] for curve in curves])
+    shared = {
+        key: first[key] for key in ("metric", "higher_is_better", "parameters", "policy", "picks", "mode", "estimator")
+    }
+    return shared | {
+        "folds": chosen.tolist(),
+        "best_epoch": best,
+        "epochs": length,
+        "valid": float(valid[best]),
+        "test": float(chosen.mean()),
+        "test_deviation": float(chosen.std()),
+        "seconds": float(sum(sum(curve["seconds"]) for curve in curves)),
+    }
+
+
+def read_history(path: Path) -> dict[str, list[float]]:
+    """The columns of a history.csv, empty cells left out."""
+    header, *lines = path.read_text(encoding="utf-8").splitlines()
+    names = header.split(",")
+    columns = zip(*(line.split(",") for line in lines), strict=True)
+    return {name: [float(cell) for cell in cells if cell] for name, cells in zip(names, columns, strict=True)}

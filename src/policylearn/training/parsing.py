@@ -1,0 +1,119 @@
+"""Configurations as text, through jsonargparse; an unknown key is answered with the nearest known one."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import difflib
+import re
+from pathlib import Path
+from typing import Any
+
+from jsonargparse import ArgumentParser, Namespace
+
+from policylearn.training.config import RunConfig
+
+
+class ConfigError(ValueError):
+    """A configuration that cannot be used; the message names the key, the value and the way out."""
+
+
+def add_settings(parser: ArgumentParser) -> None:
+    """Give a parser one option a setting of `RunConfig`."""
+    parser.add_class_arguments(RunConfig, sub_configs=False)
+
+
+def config_of(parser: ArgumentParser, options: Namespace) -> RunConfig:
+    """The configuration that a parser with `add_settings` has read."""
+    made = parser.instantiate(options)
+    return RunConfig(**{field.name: made[field.name] for field in dataclasses.fields(RunConfig)})
+
+
+def read_config(path: Path, base: RunConfig | None = None) -> RunConfig:
+    """A configuration from a YAML file; what it does not say is as in ``base``, or by default."""
+    import yaml
+
+    if not path.exists():
+        raise ConfigError(f"{path}: no such configuration; check the path")
+    try:
+        content = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{path}: is not valid YAML ({error})") from error
+    if content is not None and not isinstance(content, dict):
+        raise ConfigError(f"{path}: must hold settings and values, not a {type(content).__name__}")
+    return changed(base if base is not None else RunConfig(), content or {}, str(path))
+
+
+def changed(base: RunConfig, content: dict[str, Any], source: str = "the configuration") -> RunConfig:
+    """The configuration ``base`` with the settings of nested dictionaries put over it."""
+    parser = _parser()
+    for key in content:
+        if key not in {field.name for field in dataclasses.fields(RunConfig)}:
+            raise ConfigError(f"{source}: there is no setting '{key}'; {nearest(str(key))}")
+    try:
+        return config_of(parser, parser.parse_object(_merged(plain(base), content)))
+    except argparse.ArgumentError as error:
+        raise ConfigError(f"{source}: {explained(str(error))}") from error
+
+
+def with_setting(base: RunConfig, key: str, value: Any) -> RunConfig:
+    """The configuration with one setting changed, by its dotted name such as `selection.tau`."""
+    content: Any = value
+    for part in reversed(key.split(".")):
+        content = {part: content}
+    return changed(base, content, f"'{key}'")
+
+
+def to_yaml(config: RunConfig) -> str:
+    """A configuration as YAML, settings without a value left out."""
+    import yaml
+
+    text: str = yaml.safe_dump(plain(config), sort_keys=False)
+    return text
+
+
+def plain(config: Any) -> dict[str, Any]:
+    """A configuration as nested dictionaries of plain values, without those that are None."""
+
+    def without_none(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        return {key: list(value) if isinstance(value, tuple) else value for key, value in pairs if value is not None}
+
+    return dataclasses.asdict(config, dict_factory=without_none)
+
+
+def explained(message: str) -> str:
+    """A parser's complaint, with the nearest known key where one is unknown."""
+    inside = re.search(r"Group '(.+)' does not accept option '(.+)'", message)
+    if inside:
+        key = ".".join(inside.groups())
+        return f"there is no setting '{key}'; {nearest(key)}"
+    word = re.search(r"unrecognized arguments: --?([\w.-]+)", message)
+    if word:
+        return f"there is no option '--{word[1]}'; {nearest(word[1])}"
+    return message
+
+
+def nearest(key: str) -> str:
+    """A hint at the settings that look most alike."""
+    known = sorted(_parser().get_defaults().keys(branches=True))
+    ends = {name.rsplit(".", 1)[-1]: name for name in reversed(known)}
+    close = [ends[end] for end in difflib.get_close_matches(key.rsplit(".", 1)[-1], list(ends), 2)]
+    close += difflib.get_close_matches(key, known, 1)
+    return f"did you mean '{close[0]}'?" if close else f"the top ones are {', '.join(n for n in known if '.' not in n)}"
+
+
+def _parser() -> ArgumentParser:
+    parser = ArgumentParser(exit_on_error=False, allow_abbrev=False)
+    add_settings(parser)
+    return parser
+
+
+def _merged(base: dict[str, Any], content: dict[str, Any]) -> dict[str, Any]:
+    """Nested dictionaries laid over others; a grid is replaced whole."""
+    merged = dict(base)
+    for key, value in content.items():
+        under = merged.get(key)
+        merged[key] = (
+            _merged(under, value) if isinstance(under, dict) and isinstance(value, dict) and key != "grid" else value
+        )
+    return merged

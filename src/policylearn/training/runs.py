@@ -1,0 +1,152 @@
+"""The folder that a run leaves behind: weights, configuration, metrics, and all that is needed to predict with them."""
+
+from __future__ import annotations
+
+import json
+import platform
+from dataclasses import asdict, dataclass, field
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+
+from policylearn.data import Scaling, Task
+from policylearn.data.atomic import replacing, write_text
+from policylearn.models import ModelConfig, SubgraphGNN, build_model
+from policylearn.nn import Features
+from policylearn.training.config import RunConfig
+from policylearn.training.parsing import read_config, to_yaml
+
+FORMAT = 1
+WEIGHTS, CONFIG, METRICS, HISTORY, FACTS, CURVES = (
+    "model.safetensors",
+    "config.yaml",
+    "metrics.json",
+    "history.csv",
+    "run.json",
+    "curves.png",
+)
+PACKAGES = ("policylearn", "torch", "torch-geometric", "lightning", "numpy", "rdkit", "ogb")
+
+
+class RunError(ValueError):
+    """A run folder that cannot be used; the message says why and what to do."""
+
+
+@dataclass(frozen=True)
+class RunFacts:
+    """What a run must remember besides its configuration and weights.
+
+    Args:
+        task: what is predicted, with scaling and class names.
+        node_features: what x holds.
+        edge_features: what edge_attr holds.
+        featuriser: how SMILES become graphs; None where the data were no molecules.
+        dataset: name, fingerprint, caveat and size.
+        fold: which fold was held out; None without folds.
+        threads: of the process, which evaluation takes again.
+        evaluation_batch_size: likewise.
+        versions: of the packages.
+        machine: what it ran on.
+        format: of the folder.
+    """
+
+    task: Task
+    node_features: Features
+    edge_features: Features
+    featuriser: str | None
+    dataset: dict[str, Any]
+    fold: int | None
+    threads: int
+    evaluation_batch_size: int
+    versions: dict[str, str] = field(default_factory=lambda: {name: version(name) for name in PACKAGES})
+    machine: str = field(
+        default_factory=lambda: f"{platform.machine()} {platform.system()} Python {platform.python_version()}"
+    )
+    format: int = FORMAT
+
+
+@dataclass(frozen=True)
+class Run:
+    """A finished run, read back from its folder."""
+
+    folder: Path
+    config: RunConfig
+    facts: RunFacts
+    metrics: dict[str, Any]
+
+    def build(self) -> SubgraphGNN:
+        """The trained model."""
+        model = make_model(self.config, self.facts.task, self.facts.node_features, self.facts.edge_features)
+        path = self.folder / WEIGHTS
+        try:
+            model.load_state_dict(load_file(path))
+        except (SafetensorError, OSError, RuntimeError) as error:
+            raise RunError(
+                f"{path}: cannot be read as this run's weights ({error}); train again or restore the file"
+            ) from error
+        return model.eval()
+
+
+def make_model(config: RunConfig, task: Task, node_features: Features, edge_features: Features) -> SubgraphGNN:
+    """The model that a configuration describes for this data."""
+    return build_model(
+        ModelConfig(
+            node_features=node_features,
+            edge_features=edge_features,
+            outputs=task.outputs,
+            level=task.level,
+            prediction=config.prediction,
+            policy=config.selection,
+            pooling=config.pooling,
+            readout=config.readout,
+        )
+    )
+
+
+def save_run(folder: Path, config: RunConfig, facts: RunFacts, model: SubgraphGNN, metrics: dict[str, Any]) -> None:
+    """Write what `load_run` reads, each file whole or not at all; ``metrics.json`` comes last and ends the run."""
+    write_text(folder / CONFIG, to_yaml(config))
+    write_text(folder / FACTS, json.dumps(asdict(facts), indent=2) + "\n")
+    with replacing(folder / WEIGHTS) as part:
+        save_file({name: value.contiguous() for name, value in model.state_dict().items()}, part)
+    write_text(folder / METRICS, json.dumps(metrics, indent=2) + "\n")
+
+
+def load_run(folder: Path) -> Run:
+    """Read a run folder back."""
+    if not folder.is_dir():
+        raise RunError(f"{folder}: no such run folder; give the folder that 'policylearn train' printed")
+    if not (folder / FACTS).exists():
+        folds = sorted(path.name for path in folder.glob("fold-*"))
+        hint = (
+            f"give one of its folds, such as {folder / folds[0]}" if folds else "it may not have finished: use --resume"
+        )
+        raise RunError(f"{folder}: holds no {FACTS}; {hint}")
+    content = _read_json(folder / FACTS)
+    if content.get("format", 0) > FORMAT:
+        raise RunError(
+            f"{folder}: was written in format {content['format']} by policylearn"
+            f" {content.get('versions', {}).get('policylearn', '?')}, and this version reads up to {FORMAT};"
+            " install a newer policylearn"
+        )
+    task = dict(content["task"])
+    scaling = task.pop("scaling")
+    task = {key: tuple(value) if isinstance(value, list) else value for key, value in task.items()}
+    if scaling is not None:
+        task["scaling"] = Scaling(tuple(scaling["shift"]), tuple(scaling["scale"]))
+    content["task"] = Task(**task)
+    for name in ("node_features", "edge_features"):
+        content[name] = Features(content[name]["kind"], tuple(content[name]["sizes"]))
+    metrics = _read_json(folder / METRICS) if (folder / METRICS).exists() else {}
+    return Run(folder, read_config(folder / CONFIG), RunFacts(**content), metrics)
+
+
+def _read_json(path: Path) -> dict[str, Any]:
+    try:
+        content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    except (json.JSONDecodeError, UnicodeDecodeError) as error:
+        raise RunError(f"{path}: is no valid JSON ({error}); restore the file or train again") from error
+    return content

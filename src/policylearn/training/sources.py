@@ -1,0 +1,139 @@
+"""From the name in a configuration to graphs, task and splits, and to what a model must know of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from policylearn.data import (
+    DataError,
+    Dataset,
+    PackedGraphs,
+    Split,
+    load_dataset,
+    official_splits,
+    random_split,
+    read_csv,
+    scaffold_split,
+    stratified_folds,
+)
+from policylearn.data.convert import TableReport
+from policylearn.data.convert.infer import standardise
+from policylearn.data.molecules import feature_tables
+from policylearn.nn import Features
+from policylearn.training.config import DataConfig, SplitName
+
+TABLES = (".csv", ".tsv", ".csv.gz", ".tsv.gz")
+
+
+@dataclass(frozen=True)
+class Source:
+    """What a run learns from.
+
+    Args:
+        dataset: graphs, task and splits.
+        node_features: what x holds.
+        edge_features: what edge_attr holds.
+        molecules: whether graphs come from SMILES, so that SMILES can be predicted on.
+        report: what reading a table found, for the user; None for other data.
+        explanation: how a table's task was found.
+    """
+
+    dataset: Dataset
+    node_features: Features
+    edge_features: Features
+    molecules: bool
+    report: TableReport | None = None
+    explanation: str = ""
+
+
+def load_source(config: DataConfig, progress: Callable[[int, int], None] | None = None) -> Source:
+    """Load what a configuration names.
+
+    Args:
+        config: the data's part of it.
+        progress: told how far a table has been read.
+    """
+    if not config.name:
+        raise DataError("no data is named; give a dataset, a packed .npz or a CSV of SMILES")
+    if config.name.endswith(TABLES):
+        return _from_table(config, progress)
+    target = config.target[0] if config.target else None
+    if len(config.target) > 1:
+        raise DataError(f"'{config.name}' takes one target (got {', '.join(config.target)})")
+    dataset = _split(load_dataset(config.name, target=target), config)
+    ogb = dataset.name.startswith("ogbg-mol")
+    return Source(dataset, *describe_features(dataset.graphs, ogb), molecules=ogb)
+
+
+def _from_table(config: DataConfig, progress: Callable[[int, int], None] | None) -> Source:
+    if not config.target:
+        raise DataError(f"{config.name}: say which column to predict, with --target COLUMN")
+    path = Path(config.name)
+    table = read_csv(
+        path,
+        config.smiles,
+        list(config.target),
+        task=config.task,
+        split_column=config.split_column,
+        on_error=config.on_error,
+        progress=progress,
+    )
+    dataset = Dataset(path.name, table.graphs, table.task, (), None, path)
+    default: SplitName = "column" if config.split_column else "scaffold"
+    dataset = _split(dataset, replace(config, split=config.split or default))
+    if table.task.scaling is not None:
+        # Known only now: what the network may see of the targets is the training part alone.
+        scaling = standardise(table.graphs.y[dataset.splits[0].train])
+        dataset = replace(dataset, task=replace(table.task, scaling=scaling))
+    return Source(dataset, *describe_features(table.graphs, True), True, table.report, table.explanation)
+
+
+def _split(dataset: Dataset, config: DataConfig) -> Dataset:
+    """The dataset with the split that was asked for, its own one by default."""
+    graphs = dataset.graphs
+    if config.split in (None, "official", "column"):
+        splits = dataset.splits or _official(graphs, dataset, config)
+    elif config.split == "random":
+        splits = (random_split(len(graphs), (0.8, 0.1, 0.1), np.random.default_rng(config.split_seed)),)
+    elif config.split == "scaffold":
+        if graphs.smiles is None:
+            raise DataError(f"'{dataset.name}' has no SMILES to take scaffolds from; use --data.split random")
+        splits = (scaffold_split(graphs.smiles, source=dataset.name),)
+    else:
+        splits = stratified_folds(graphs.y, k=10, shuffle=True, seed=42)
+    return replace(dataset, splits=splits)
+
+
+def _official(graphs: PackedGraphs, dataset: Dataset, config: DataConfig) -> tuple[Split, ...]:
+    splits = official_splits(graphs, dataset.name)
+    if not splits:
+        raise DataError(f"'{dataset.name}' has no split of its own; choose one with --data.split random, for example")
+    return splits
+
+
+def describe_features(graphs: PackedGraphs, ogb: bool) -> tuple[Features, Features]:
+    """What the columns of x and edge_attr hold: OGB's categories, other categories, numbers, or nothing to tell.
+
+    Args:
+        graphs: the data.
+        ogb: whether they carry OGB's features of atoms and bonds, whose tables are known.
+    """
+    if ogb:
+        tables = feature_tables()
+        return Features("categorical", tables.atom_sizes), Features("categorical", tables.bond_sizes)
+    return _describe(graphs.x, "constant"), _describe(graphs.edge_attr, "none")
+
+
+def _describe(values: np.ndarray, empty: str) -> Features:
+    columns = values.reshape(len(values), -1) if values.size else np.zeros((0, 0))
+    if columns.shape[1] == 0 or (empty == "constant" and (columns == columns[0]).all()):
+        return Features("constant") if empty == "constant" else Features("none")
+    if np.issubdtype(columns.dtype, np.floating):
+        return Features("real", (columns.shape[1],))
+    if columns.min() < 0:
+        raise DataError(f"category ids must be >= 0 (got {columns.min()}); store numbers as floating point")
+    return Features("categorical", tuple(int(top) + 1 for top in columns.max(axis=0)))
