@@ -1,0 +1,55 @@
+# make demo | test | lint | bench: each makes .venv and installs what it needs when that is missing or out of date.
+# PYTHON picks the interpreter (3.11 to 3.13) that .venv is made with.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+EXTRAS := fast,sweep,tensorboard,dev
+BENCHMARKS := batching memory
+WORKERS ?= 2
+
+# Two threads on a busy machine can be ten times slower than one, and the tests already run in several processes.
+export OMP_NUM_THREADS ?= 1
+
+# The datasets that lie next to a checkout, unless a data root is named.
+ifndef POLICYLEARN_DATA
+ifneq ($(wildcard ../shared/data/.),)
+export POLICYLEARN_DATA := $(abspath ../shared/data)
+endif
+endif
+
+.PHONY: help demo test lint bench
+.DEFAULT_GOAL := help
+
+help:
+	@echo "make demo   learn to tell graphs apart that ordinary message passing cannot (about a minute)"
+	@echo "make test   lint, then run all tests"
+	@echo "make lint   style, types and the order of the rooms"
+	@echo "make bench  measure batching and memory; results go to benchmarks/results"
+
+demo: $(READY)
+	@echo "demo: train a learned policy on synthetic graphs"
+	@$(BIN)/policylearn demo
+
+test: lint
+	@echo "test: pytest in $(WORKERS) processes, data root $(or $(POLICYLEARN_DATA),not set: tests on real data are skipped)"
+	@$(BIN)/pytest -q -n $(WORKERS)
+
+lint: $(READY)
+	@echo "lint: style (ruff)"
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@echo "lint: types (mypy)"
+	@$(BIN)/mypy
+	@echo "lint: the order of the rooms (import-linter)"
+	@$(BIN)/lint-imports --no-logo
+
+bench: $(READY)
+	@for name in $(BENCHMARKS); do echo "bench: $$name"; $(BIN)/python -m benchmarks.$$name || exit 1; done
+
+$(READY): pyproject.toml constraints.txt
+	@test -x $(BIN)/python || { echo "set-up: make $(VENV) with $(PYTHON)"; $(PYTHON) -m venv $(VENV); }
+	@echo "set-up: install policylearn[$(EXTRAS)] as pinned in constraints.txt (the first time this takes minutes)"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[$(EXTRAS)]"
+	@touch $@
