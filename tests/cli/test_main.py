@@ -16,7 +16,7 @@ def test_help_names_every_verb(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as stop:
         main(["--help"])
     assert stop.value.code == 0
-    text = capsys.readouterr().out
+    text = " ".join(capsys.readouterr().out.split())  # however the lines are folded
     assert all(verb.NAME in text and verb.HELP in text for verb in VERBS)
 
 

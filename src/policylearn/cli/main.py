@@ -10,7 +10,7 @@ from typing import Protocol
 from jsonargparse import ArgumentParser, Namespace
 
 from policylearn import __version__
-from policylearn.cli import datasets
+from policylearn.cli import datasets, demo
 
 BAD_INPUT = 2
 
@@ -28,7 +28,7 @@ class Verb(Protocol):
         """Do it and return the exit code."""
 
 
-VERBS: tuple[Verb, ...] = (datasets,)
+VERBS: tuple[Verb, ...] = (datasets, demo)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
