@@ -25,7 +25,7 @@ def rerun(policy: LearnedPolicy, graphs: Graphs, selection: Selection, step: int
     marks = None if selection.marks is None else selection.marks[:step]
     bag = Bag.of(Selection(selection.roots[:step], marks=marks), graphs.batch, torch.float64)
     pooled = policy.pool.finish(policy.pool.part(policy.encoder(graphs, bag), bag), step + 1)
-    return policy.score(pooled, graphs)
+    return policy.score(pooled, graphs).squeeze(1)
 
 
 @pytest.mark.parametrize("training", [True, False])
@@ -120,3 +120,22 @@ def test_evaluation_takes_the_best_and_is_repeatable() -> None:
 def test_settings_that_make_no_sense_are_refused(settings: dict, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         small_model(**settings)
+
+
+@pytest.mark.parametrize("estimator", ["rloo", "straight_through"])
+@pytest.mark.parametrize("pooling", ["mean", "sum", "min"])
+@pytest.mark.parametrize("level", ["graph", "node"])
+def test_several_samples_are_the_batch_repeated(estimator: str, pooling: str, level: str) -> None:
+    model = small_model(
+        picks=3, dtype=torch.float64, estimator=estimator, pooling=pooling, norm="layer", node_dropout=0.3, level=level
+    ).train()
+    policy, samples = policy_of(model), 4
+    graphs = Graphs.of(batch_of(*molecules(7)))
+    repeated = graphs.repeat(samples)
+    one = policy(graphs, samples=samples, generator=torch.Generator().manual_seed(0))
+    other = policy(repeated, generator=torch.Generator().manual_seed(0))
+    assert torch.equal(one.roots, other.roots)
+    assert one.logits is not None
+    assert other.logits is not None
+    assert torch.allclose(one.logits, other.logits)
+    assert torch.allclose(model.predict(graphs, one, samples=samples), model.predict(repeated, other))

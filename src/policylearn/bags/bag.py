@@ -57,6 +57,11 @@ class Bag:
         return _one_hot(selection.roots, (selection.roots != NO_PICK).sum(0), batch, dtype)
 
     @staticmethod
+    def split_samples(copies: Tensor, samples: int) -> list[Tensor]:
+        """Slot 0, ``(N, 1, C)``, then each sample's copies, ``(N, T, C)``, of a merged selection."""
+        return [copies[:, :1], *copies[:, 1:].chunk(samples, dim=1)]
+
+    @staticmethod
     def chunks(selection: Selection, ptr: Tensor, batch: Tensor, dtype: torch.dtype, max_rows: int) -> Iterator[Bag]:
         """The same copies as `of`, in pieces of at most ``max_rows`` rows (at least one slot a piece).
 

@@ -70,7 +70,19 @@ class Selection:
         """Picks as node ids counted within each graph, ``(T, G)``; `NO_PICK` stays."""
         return torch.where(self.roots == NO_PICK, self.roots, self.roots - ptr[:-1])
 
-    def detach(self) -> Selection:
-        """The same picks without gradients."""
-        parts = (part if part is None else part.detach() for part in (self.logits, self.log_prob))
-        return Selection(self.roots, *parts)
+    def merge(self, samples: int, num_nodes: int) -> Selection:
+        """Take a selection over a batch that stands ``samples`` times as more picks of the batch once.
+
+        Args:
+            samples: K.
+            num_nodes: N, of the batch once.
+
+        Shapes:
+            from roots ``(T, K * G)`` to ``(K * T, G)``, all steps of the first sample first; marks likewise.
+        """
+
+        def side_by_side(values: Tensor) -> Tensor:
+            return values.view(len(values), samples, -1).transpose(0, 1).flatten(0, 1)
+
+        roots = torch.where(self.roots == NO_PICK, self.roots, self.roots % num_nodes)
+        return Selection(side_by_side(roots), marks=None if self.marks is None else side_by_side(self.marks))

@@ -11,7 +11,7 @@ from torch_geometric.data import Batch, Data
 
 from policylearn.bags import Selection
 from policylearn.models.subgraph_gnn import SubgraphGNN
-from policylearn.nn import Graphs, segment_sum
+from policylearn.nn import Graphs, Members, segment_sum
 from policylearn.policies import LearnedPolicy, leave_one_out
 
 LossTerms = Callable[[Tensor, Tensor], tuple[Tensor, Tensor]]
@@ -71,22 +71,22 @@ def objective(
         mean = values.sum() / known.sum().clamp(min=1)
         return Objective(mean, mean.detach(), outputs, selection)
     samples = policy.samples
-    repeated = graphs.repeat(samples)
-    selection = model.select(repeated, generator=generator)
-    outputs = model.predict(repeated, selection)
+    members = graphs.members.repeat(samples)
+    selection = policy(graphs, generator=generator, samples=samples).validate(members.ptr)
+    outputs = model.predict(graphs, selection, samples=samples)
     values, known = terms(outputs, y.repeat(samples, *([1] * (y.dim() - 1))))
     mean = values.sum() / known.sum().clamp(min=1)
-    costs = graph_costs(values.detach(), known, repeated).view(samples, -1)  # (K * G,) -> (K, G)
+    costs = graph_costs(values.detach(), known, members).view(samples, -1)  # (K * G,) -> (K, G)
     advantage = leave_one_out(costs, standardise=policy.standardise)
     assert selection.log_prob is not None, "a learned policy gives the probability of its picks in training"
     log_prob = selection.log_prob.sum(0).view(samples, -1)  # (T, K * G) -> (K, G)
     return Objective(mean + (advantage * log_prob).mean(), mean.detach(), outputs, selection)
 
 
-def graph_costs(values: Tensor, known: Tensor, graphs: Graphs) -> Tensor:
+def graph_costs(values: Tensor, known: Tensor, members: Members) -> Tensor:
     """Each graph's mean loss over its known labels, those of its nodes in node tasks, ``(R, K) -> (G,)``."""
     total, count = values.sum(1), known.sum(1).to(values.dtype)
-    if len(total) != graphs.num_graphs:
-        total = segment_sum(total, graphs.batch, graphs.num_graphs)
-        count = segment_sum(count, graphs.batch, graphs.num_graphs)
+    if len(total) != members.num_graphs:
+        total = segment_sum(total, members.batch, members.num_graphs)
+        count = segment_sum(count, members.batch, members.num_graphs)
     return total / count.clamp(min=1)

@@ -57,20 +57,28 @@ class SubgraphGNN(nn.Module):
         graphs = Graphs.of(batch)
         return self.policy(graphs, generator=generator).validate(graphs.ptr)
 
-    def predict(self, batch: Batch | Data | Graphs, selection: Selection) -> Tensor:
-        """The output for picks that are handed in, ``(G, outputs)`` (node tasks: ``(N, outputs)``)."""
+    def predict(self, batch: Batch | Data | Graphs, selection: Selection, *, samples: int = 1) -> Tensor:
+        """The output for picks that are handed in, ``(G, outputs)`` (node tasks: ``(N, outputs)``).
+
+        Args:
+            batch: G graphs.
+            selection: the picks; with several samples those of the batch repeated, ``(T, K * G)``.
+            samples: K bags a graph; the outputs are those of the batch repeated, ``(K * G, outputs)``.
+        """
         graphs = Graphs.of(batch)
-        nodes = self._pooled(graphs, selection)
-        output: Tensor = self.head(self.readout(nodes, graphs))
+        if samples > 1:
+            selection = selection.merge(samples, graphs.num_nodes)
+        vectors = self.readout(self._pooled(graphs, selection, samples), graphs)  # (G, K, C)
+        output: Tensor = self.head(vectors.transpose(0, 1).flatten(0, 1))
         return output
 
-    def _pooled(self, graphs: Graphs, selection: Selection) -> Tensor:
-        """Each node's state, pooled over its copies, ``(N, C)``."""
-        if self.training or torch.is_grad_enabled():
+    def _pooled(self, graphs: Graphs, selection: Selection, samples: int) -> Tensor:
+        """Each node's state, pooled over its copies, ``(N, K, C)``."""
+        if self.training or torch.is_grad_enabled() or samples > 1:
             bag = Bag.of(selection, graphs.batch, self.dtype)
-            return self.pool.finish(
-                self.pool.part(self.encoder(graphs, bag), bag), bag.slots.index_select(0, graphs.batch)
-            )
+            copies = 1 + (bag.slots - 1) // samples
+            part = self.pool.part(self.encoder(graphs, bag), bag, samples)
+            return self.pool.finish(part, copies.index_select(0, graphs.batch))
         total: Tensor | None = None
         copies = torch.zeros_like(graphs.sizes)
         for bag in Bag.chunks(selection, graphs.ptr, graphs.batch, self.dtype, self.max_rows):

@@ -13,25 +13,61 @@ from policylearn.kernels import Adjacency
 
 
 @dataclass(frozen=True)
+class Members:
+    """Which node belongs to which graph.
+
+    Args:
+        batch: the graph of each node.
+        ptr: where the nodes of each graph start.
+
+    Shapes:
+        batch ``(N,)``, ptr ``(G + 1,)``.
+    """
+
+    batch: Tensor
+    ptr: Tensor
+
+    @property
+    def num_graphs(self) -> int:
+        return len(self.ptr) - 1
+
+    @property
+    def num_nodes(self) -> int:
+        return len(self.batch)
+
+    @property
+    def sizes(self) -> Tensor:
+        """Nodes of each graph, ``(G,)``."""
+        return self.ptr[1:] - self.ptr[:-1]
+
+    def repeat(self, times: int) -> Members:
+        """All graphs ``times`` over; graph g of round k becomes graph ``k * G + g``."""
+        if times == 1:
+            return self
+        rounds = torch.arange(times, device=self.batch.device).unsqueeze(1)
+        batch = (self.batch + rounds * self.num_graphs).reshape(-1)
+        ptr = torch.cat([self.ptr[:1], (self.ptr[1:] + rounds * self.num_nodes).reshape(-1)])
+        return Members(batch, ptr)
+
+
+@dataclass(frozen=True)
 class Graphs:
     """The tensors of a PyG ``Batch`` under their usual names, with the edges sorted for neighbour sums.
 
     Args:
         x: node features.
         edge_attr: edge features, None where there are none.
-        batch: the graph of each node.
-        ptr: where the nodes of each graph start.
+        members: which node belongs to which graph.
         adjacency: the edges.
         edge_index: the edges as given.
 
     Shapes:
-        x ``(N, F)``, edge_attr ``(E, D)``, batch ``(N,)``, ptr ``(G + 1,)``, edge_index ``(2, E)``.
+        x ``(N, F)``, edge_attr ``(E, D)``, edge_index ``(2, E)``.
     """
 
     x: Tensor
     edge_attr: Tensor | None
-    batch: Tensor
-    ptr: Tensor
+    members: Members
     adjacency: Adjacency
     edge_index: Tensor
 
@@ -62,20 +98,30 @@ class Graphs:
         if edge_attr is not None and edge_attr.dim() == 1:
             edge_attr = edge_attr.unsqueeze(1)
         x = x.unsqueeze(1) if x.dim() == 1 else x
-        return Graphs(x, edge_attr, assignment, ptr, Adjacency.of(edge_index, nodes), edge_index)
+        return Graphs(x, edge_attr, Members(assignment, ptr), Adjacency.of(edge_index, nodes), edge_index)
+
+    @property
+    def batch(self) -> Tensor:
+        """The graph of each node, ``(N,)``."""
+        return self.members.batch
+
+    @property
+    def ptr(self) -> Tensor:
+        """Where the nodes of each graph start, ``(G + 1,)``."""
+        return self.members.ptr
 
     @property
     def num_graphs(self) -> int:
-        return len(self.ptr) - 1
+        return self.members.num_graphs
 
     @property
     def num_nodes(self) -> int:
-        return len(self.batch)
+        return self.members.num_nodes
 
     @property
     def sizes(self) -> Tensor:
         """Nodes of each graph, ``(G,)``."""
-        return self.ptr[1:] - self.ptr[:-1]
+        return self.members.sizes
 
     def repeat(self, times: int) -> Graphs:
         """The whole batch ``times`` over; graph g of round k becomes graph ``k * G + g``."""
@@ -85,8 +131,7 @@ class Graphs:
         return Graphs(
             x=self.x.repeat(times, 1),
             edge_attr=None if self.edge_attr is None else self.edge_attr.repeat(times, 1),
-            batch=(self.batch + rounds * self.num_graphs).reshape(-1),
-            ptr=torch.cat([self.ptr[:1], (self.ptr[1:] + rounds * self.num_nodes).reshape(-1)]),
+            members=self.members.repeat(times),
             adjacency=Adjacency.of(edge_index, self.num_nodes * times),
             edge_index=edge_index,
         )

@@ -53,8 +53,8 @@ class RowBatchNorm(nn.Module):
         if wide:
             return self._each_slot(rows.view(count, width, -1)).view_as(rows)
         if not self.track:
-            # On the unmarked graph the first layer's marks are one constant, whose spread is rounding alone and would be
-            # divided by sqrt(eps). Norms do not care about a shift, and the shifted constant is exactly zero.
+            # On the unmarked graph the first layer's marks are one constant, whose spread is rounding alone and would
+            # be divided by sqrt(eps). Norms do not care about a shift, and the shifted constant is exactly zero.
             rows = rows - rows[:1].detach()
             return functional.batch_norm(rows, None, None, self.weight, self.bias, True, 0.0, self.eps)
         return functional.batch_norm(

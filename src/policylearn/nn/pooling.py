@@ -28,28 +28,42 @@ class SlotPool(nn.Module):
             raise ValueError(f"slots are pooled by 'mean', 'sum' or 'min' (got '{how}')")
         self.how = how
 
-    def part(self, states: Tensor, bag: Bag) -> Tensor:
-        """Pool the copies that this piece holds, ``(R, C) -> (N, C)``."""
+    def part(self, states: Tensor, bag: Bag, samples: int = 1) -> Tensor:
+        """Pool the copies that this piece holds, ``(R, C) -> (N, K, C)``.
+
+        Args:
+            states: of every copy.
+            bag: the copies.
+            samples: K bags in one (see `Selection.merge`), which share slot 0; each is pooled by itself.
+        """
         nodes = len(bag.row_ptr) - 1
+        if samples > 1:
+            if bag.width is None:
+                raise ValueError("several samples need equally many copies of every graph")
+            unmarked, *own = bag.split_samples(states.view(nodes, bag.width, -1), samples)
+            return torch.stack([self.join(unmarked[:, 0], self._over(copies)) for copies in own], dim=1)
         if bag.width is not None:
-            wide = states.view(nodes, bag.width, -1)  # (N * S, C) -> (N, S, C)
-            return wide.amin(1) if self.how == "min" else wide.sum(1)
+            return self._over(states.view(nodes, bag.width, -1)).unsqueeze(1)  # (N * S, C) -> (N, S, C) -> (N, 1, C)
         count = bag.row_ptr[1:] - bag.row_ptr[:-1]
         node = torch.repeat_interleave(torch.arange(nodes, device=count.device), count, output_size=len(states))
         if self.how != "min":
-            return segment_sum(states, node, nodes)
+            return segment_sum(states, node, nodes).unsqueeze(1)
         highest = states.new_full((nodes, states.shape[1]), torch.inf)
-        return highest.scatter_reduce(0, node.unsqueeze(1).expand_as(states), states, "amin")
+        return highest.scatter_reduce(0, node.unsqueeze(1).expand_as(states), states, "amin").unsqueeze(1)
+
+    def _over(self, copies: Tensor) -> Tensor:
+        """Pool, ``(N, S, C) -> (N, C)``."""
+        return copies.amin(1) if self.how == "min" else copies.sum(1)
 
     def join(self, a: Tensor, b: Tensor) -> Tensor:
-        """Pool two pieces, ``(N, C)`` each."""
+        """Pool two pieces, ``(N, K, C)`` each."""
         return torch.minimum(a, b) if self.how == "min" else a + b
 
     def finish(self, total: Tensor, copies: Tensor | int) -> Tensor:
-        """What the pieces come to, given the number of copies of each node (or of all), ``(N, C)``."""
+        """What the pieces come to, given the number of copies of each node (or of all), ``(N, K, C)``."""
         if self.how != "mean":
             return total
-        return total / (copies if isinstance(copies, int) else copies.to(total.dtype).unsqueeze(1))
+        return total / (copies if isinstance(copies, int) else copies.to(total.dtype).view(-1, 1, 1))
 
     def extra_repr(self) -> str:
         return self.how
@@ -69,7 +83,7 @@ class GraphReadout(nn.Module):
         self.how = how
 
     def forward(self, nodes: Tensor, graphs: Graphs) -> Tensor:
-        """Pool, ``(N, C) -> (G, C)``."""
+        """Pool, ``(N, ...) -> (G, ...)``."""
         if self.how == "mean":
             return segment_mean(nodes, graphs.batch, graphs.ptr)
         return segment_sum(nodes, graphs.batch, graphs.num_graphs)
@@ -82,7 +96,7 @@ class NodeReadout(nn.Module):
     """One vector a node, for node-level tasks."""
 
     def forward(self, nodes: Tensor, graphs: Graphs) -> Tensor:
-        """Nodes as they are, ``(N, C)``."""
+        """Nodes as they are, ``(N, ...)``."""
         return nodes
 
 

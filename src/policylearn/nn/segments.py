@@ -12,9 +12,9 @@ def segment_sum(values: Tensor, batch: Tensor, num_graphs: int) -> Tensor:
 
 
 def segment_mean(values: Tensor, batch: Tensor, ptr: Tensor) -> Tensor:
-    """Mean over the nodes of each graph, ``(N, C) -> (G, C)``."""
-    sizes = (ptr[1:] - ptr[:-1]).to(values.dtype).unsqueeze(1)
-    return segment_sum(values, batch, len(ptr) - 1) / sizes
+    """Mean over the nodes of each graph, ``(N, ...) -> (G, ...)``."""
+    sizes = (ptr[1:] - ptr[:-1]).to(values.dtype)
+    return segment_sum(values, batch, len(ptr) - 1) / sizes.view(-1, *([1] * (values.dim() - 1)))
 
 
 def segment_max(values: Tensor, batch: Tensor, num_graphs: int) -> Tensor:

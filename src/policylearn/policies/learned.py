@@ -9,7 +9,16 @@ import torch
 from torch import Tensor, nn
 
 from policylearn.bags import Bag, Selection
-from policylearn.nn import Encoder, Graphs, SlotPool, segment_argmax, segment_log_softmax, segment_max, segment_mean
+from policylearn.nn import (
+    Encoder,
+    Graphs,
+    Members,
+    SlotPool,
+    segment_argmax,
+    segment_log_softmax,
+    segment_max,
+    segment_mean,
+)
 from policylearn.policies.estimators import Estimator, gumbel, straight_through
 from policylearn.policies.protocol import unpicked
 
@@ -98,72 +107,85 @@ class LearnedPolicy(nn.Module):
         generator: torch.Generator | None = None,
         noise: Tensor | None = None,
         sample: bool | None = None,
+        samples: int = 1,
     ) -> Selection:
         """Pick T nodes a graph.
 
         Args:
             graphs: the batch.
             generator: where noise and dropout are drawn from.
-            noise: the Gumbel noise, if it is to be given, ``(T, N)``.
+            noise: the Gumbel noise, if it is to be given, ``(T, K * N)``.
             sample: draw (True) or take the best (False); None draws in training only.
+            samples: K independent bags a graph. The result is that for ``graphs.repeat(samples)``, at less cost: the
+                unmarked graph is looked at once, and the copies of all samples share one adjacency.
         """
         drawn = self.training if sample is None else sample
+        members = graphs.members.repeat(samples)
         chosen: list[_Pick] = []
         seen: Tensor | None = None
         for step in range(self.picks):
-            seen = self._look(graphs, chosen, seen)
-            scores = self.score(self.pool.finish(seen, step + 1), graphs)
-            logits = scores.where(self._candidates(chosen, graphs, generator), -torch.inf)
+            seen = self._look(graphs, chosen, seen, samples)
+            scores = self.score(self.pool.finish(seen, step + 1), graphs)  # (N, K or 1)
+            scores = scores.expand(-1, samples).t().reshape(-1)  # (N, K) -> (K * N,)
+            logits = scores.where(self._candidates(chosen, members, generator), -torch.inf)
             if not drawn:
-                roots = segment_argmax(logits.detach(), graphs.batch, graphs.num_graphs, self.tie_tolerance)
+                roots = segment_argmax(logits.detach(), members.batch, members.num_graphs, self.tie_tolerance)
                 chosen.append(_Pick(roots, logits))
                 continue
-            given = gumbel(graphs.num_nodes, generator, logits) if noise is None else noise[step]
-            chosen.append(self._draw(logits, given, graphs))
-        return _joined(chosen, graphs)
+            given = gumbel(members.num_nodes, generator, logits) if noise is None else noise[step]
+            chosen.append(self._draw(logits, given, members))
+        return _joined(chosen, members)
 
     def score(self, nodes: Tensor, graphs: Graphs) -> Tensor:
-        """The score of each node from its pooled vector, ``(N, C) -> (N,)``."""
+        """The score of each node from its pooled vector, ``(N, K, C) -> (N, K)``."""
         if self.add_graph_mean:
             nodes = nodes + segment_mean(nodes, graphs.batch, graphs.ptr).index_select(0, graphs.batch)
-        scores: Tensor = self.selector(nodes).squeeze(1)
+        scores: Tensor = self.selector(nodes).squeeze(-1)
         return scores
 
-    def _look(self, graphs: Graphs, chosen: list[_Pick], seen: Tensor | None) -> Tensor:
-        """What the copies so far show of each node, pooled but not finished, ``(N, C)``."""
+    def _look(self, graphs: Graphs, chosen: list[_Pick], seen: Tensor | None, samples: int) -> Tensor:
+        """What the copies so far show of each node, pooled but not finished, ``(N, K, C)``; at first ``(N, 1, C)``."""
         dtype = next(self.parameters()).dtype
         if self.mode == "paper" or seen is None:
-            bag = Bag.of(_joined(chosen, graphs), graphs.batch, dtype)
-            return self.pool.part(self.encoder(graphs, bag), bag)
-        bag = Bag.of_picks(_joined(chosen[-1:], graphs), graphs.batch, dtype)
-        return self.pool.join(seen, self.pool.part(self.encoder(graphs, bag), bag))
+            bag = Bag.of(self._side_by_side(chosen, graphs, samples), graphs.batch, dtype)
+            return self.pool.part(self.encoder(graphs, bag), bag, samples if chosen else 1)
+        bag = Bag.of_picks(self._side_by_side(chosen[-1:], graphs, samples), graphs.batch, dtype)
+        newest = self.encoder(graphs, bag).view(graphs.num_nodes, samples, -1)  # (N * K, C) -> (N, K, C)
+        return self.pool.join(seen, newest)
 
-    def _candidates(self, chosen: list[_Pick], graphs: Graphs, generator: torch.Generator | None) -> Tensor:
-        """Which nodes may be picked now, ``(N,)``; at least one a graph."""
-        free = unpicked([pick.roots for pick in chosen] if self.mask_selected else [], graphs)
+    @staticmethod
+    def _side_by_side(chosen: list[_Pick], graphs: Graphs, samples: int) -> Selection:
+        """The picks of all samples as copies of one batch, sample by sample and step by step, ``(K * T, G)``."""
+        if not chosen:
+            return Selection(graphs.ptr.new_zeros(0, graphs.num_graphs))
+        return _joined(chosen, graphs.members.repeat(samples)).merge(samples, graphs.num_nodes)
+
+    def _candidates(self, chosen: list[_Pick], members: Members, generator: torch.Generator | None) -> Tensor:
+        """Which nodes may be picked now, ``(K * N,)``; at least one a graph."""
+        free = unpicked([pick.roots for pick in chosen] if self.mask_selected else [], members)
         if not self.training or self.node_dropout == 0:
             return free
-        keys = torch.rand(graphs.num_nodes, generator=generator, device=graphs.batch.device)
+        keys = torch.rand(members.num_nodes, generator=generator, device=members.batch.device)
         keys = keys.where(free, -torch.inf)
-        top = segment_max(keys, graphs.batch, graphs.num_graphs).index_select(0, graphs.batch)
+        top = segment_max(keys, members.batch, members.num_graphs).index_select(0, members.batch)
         return free & ((keys >= self.node_dropout) | (keys >= top))
 
-    def _draw(self, logits: Tensor, noise: Tensor, graphs: Graphs) -> _Pick:
+    def _draw(self, logits: Tensor, noise: Tensor, members: Members) -> _Pick:
         if self.training and self.estimator == "straight_through":
-            roots, marks = straight_through(logits, noise, self.tau, graphs.batch, graphs.num_graphs)
+            roots, marks = straight_through(logits, noise, self.tau, members.batch, members.num_graphs)
             return _Pick(roots, logits, marks=marks)
-        roots = segment_argmax((logits + noise).detach(), graphs.batch, graphs.num_graphs)
-        log_prob = segment_log_softmax(logits, graphs.batch, graphs.num_graphs).index_select(0, roots)
+        roots = segment_argmax((logits + noise).detach(), members.batch, members.num_graphs)
+        log_prob = segment_log_softmax(logits, members.batch, members.num_graphs).index_select(0, roots)
         return _Pick(roots, logits, log_prob=log_prob)
 
     def extra_repr(self) -> str:
         return f"picks={self.picks}, mode={self.mode}, estimator={self.estimator}"
 
 
-def _joined(chosen: list[_Pick], graphs: Graphs) -> Selection:
+def _joined(chosen: list[_Pick], members: Members) -> Selection:
     """The picks so far as one selection."""
     if not chosen:
-        return Selection(graphs.ptr.new_zeros(0, graphs.num_graphs))
+        return Selection(members.ptr.new_zeros(0, members.num_graphs))
 
     def stacked(parts: list[Tensor | None]) -> Tensor | None:
         present = [part for part in parts if part is not None]

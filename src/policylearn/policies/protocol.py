@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from policylearn.bags import Selection
-from policylearn.nn import Graphs
+from policylearn.nn import Graphs, Members
 
 
 class Policy(Protocol):
@@ -23,15 +23,15 @@ class Policy(Protocol):
         """
 
 
-def unpicked(roots: list[Tensor], graphs: Graphs) -> Tensor:
+def unpicked(roots: list[Tensor], members: Members) -> Tensor:
     """Which nodes have not been picked yet, ``(N,)``; all of a graph's nodes once each of them has been.
 
     Args:
         roots: the picks of each step so far, ``(G,)`` each.
-        graphs: the batch.
+        members: the nodes of each graph.
     """
-    free = torch.ones(graphs.num_nodes, dtype=torch.bool, device=graphs.batch.device)
+    free = torch.ones(members.num_nodes, dtype=torch.bool, device=members.batch.device)
     if roots:
         free[torch.cat(roots)] = False
-        free |= (graphs.sizes <= len(roots)).index_select(0, graphs.batch)
+        free |= (members.sizes <= len(roots)).index_select(0, members.batch)
     return free

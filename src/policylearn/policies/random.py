@@ -39,7 +39,7 @@ class RandomPolicy(nn.Module):
                 keys = torch.rand(graphs.num_nodes, generator=generator, device=device, dtype=torch.float64)
             else:
                 keys = hashed_uniform(fingerprint + self.seed * 1_000_003 + step, graphs)
-            free = keys.new_ones(()).bool() if self.replacement else unpicked(roots, graphs)
+            free = keys.new_ones(()).bool() if self.replacement else unpicked(roots, graphs.members)
             roots.append(segment_argmax(keys.where(free, -torch.inf), graphs.batch, graphs.num_graphs))
         return Selection(torch.stack(roots) if roots else graphs.ptr.new_zeros(0, graphs.num_graphs))
 

@@ -37,7 +37,7 @@ class RankedPolicy:
         scores = self.score(graphs) if self.picks else None
         for _ in range(self.picks):
             assert scores is not None
-            open_scores = scores.where(unpicked(roots, graphs), -torch.inf)
+            open_scores = scores.where(unpicked(roots, graphs.members), -torch.inf)
             roots.append(segment_argmax(open_scores, graphs.batch, graphs.num_graphs, self.tie_tolerance))
         return Selection(torch.stack(roots) if roots else graphs.ptr.new_zeros(0, graphs.num_graphs))
 
