@@ -1,0 +1,45 @@
+"""The paper's theorems as running code: the WL test with marks, what random marks achieve, weights written by hand."""
+
+from policylearn.theory.chance import (
+    covered,
+    expected_draws,
+    simulate_draws,
+    success_with_replacement,
+    success_without_replacement,
+)
+from policylearn.theory.checks import CHECKS, Check
+from policylearn.theory.depth import diameters, layers_needed, mark_is_seen
+from policylearn.theory.identify import BagKinds, Identification, bag_kinds, collection_told_apart, identification
+from policylearn.theory.separation import Separation, covering_model, separation
+from policylearn.theory.table import markdown_table
+from policylearn.theory.weights import covering_policy, degree_aware_policy, one_shot_policy
+from policylearn.theory.wl import UNMARKED, Colouring, marked_copies, refine
+
+__all__ = [
+    "CHECKS",
+    "UNMARKED",
+    "BagKinds",
+    "Check",
+    "Colouring",
+    "Identification",
+    "Separation",
+    "bag_kinds",
+    "collection_told_apart",
+    "covered",
+    "covering_model",
+    "covering_policy",
+    "degree_aware_policy",
+    "diameters",
+    "expected_draws",
+    "identification",
+    "layers_needed",
+    "mark_is_seen",
+    "markdown_table",
+    "marked_copies",
+    "one_shot_policy",
+    "refine",
+    "separation",
+    "simulate_draws",
+    "success_with_replacement",
+    "success_without_replacement",
+]

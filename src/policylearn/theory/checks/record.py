@@ -1,0 +1,43 @@
+"""What a check of one statement found."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Check:
+    """One statement, tried.
+
+    Args:
+        statement: what the paper says, in one sentence.
+        function: what was called to find out.
+        parameters: what it was tried on.
+        result: what came out.
+        holds: whether the statement stood; None where it could not be tried, and the result says why.
+    """
+
+    statement: str
+    function: str
+    parameters: str
+    result: str
+    holds: bool | None
+
+    @property
+    def verdict(self) -> str:
+        """One word for tables."""
+        return {True: "holds", False: "FAILS", None: "skipped"}[self.holds]
+
+    def cells(self) -> tuple[str, str, str, str, str]:
+        """The columns of a table, in the order of `HEADINGS`."""
+        return self.statement, self.function, self.parameters, self.result, self.verdict
+
+
+HEADINGS = ("statement", "function", "parameters tried", "result", "verdict")
+MakeCheck = Callable[[], Check]
+
+
+def braces(numbers: tuple[int, ...]) -> str:
+    """Numbers as a set is written, repeats kept: {1, 4, 4, 4}."""
+    return "{" + ", ".join(map(str, numbers)) + "}"
