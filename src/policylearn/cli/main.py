@@ -10,7 +10,7 @@ from typing import Protocol
 from jsonargparse import ArgumentParser, Namespace
 
 from policylearn import __version__
-from policylearn.cli import datasets, demo
+from policylearn.cli import datasets, demo, theory
 
 BAD_INPUT = 2
 
@@ -28,7 +28,7 @@ class Verb(Protocol):
         """Do it and return the exit code."""
 
 
-VERBS: tuple[Verb, ...] = (datasets, demo)
+VERBS: tuple[Verb, ...] = (datasets, demo, theory)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -1,0 +1,92 @@
+"""``policylearn theory``: the paper's statements, checked, and its first figure, drawn."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from jsonargparse import ArgumentParser, Namespace
+
+NAME = "theory"
+HELP = "check the paper's statements, or draw what the WL test sees of marked graphs"
+
+
+def add_options(parser: ArgumentParser) -> None:
+    """Options of the two actions."""
+    check = ArgumentParser(description="run every check, or some, and print a table", allow_abbrev=False)
+    check.add_argument("--only", type=str, nargs="+", default=[], help="names of checks; none means all")
+    check.add_argument("--markdown", action="store_true", help="the table as it stands in the documentation")
+    wl = ArgumentParser(description="colour CSL graphs by 1-WL, unmarked and with one mark", allow_abbrev=False)
+    wl.add_argument("--csl", type=int, nargs="+", default=[13, 5, 3], help="nodes, then the skip of each graph")
+    wl.add_argument("--root", type=int, default=0, help="which node to mark")
+    wl.add_argument("-o", "--output", type=Path, default=Path("figure1.png"), help="the PNG")
+    actions = parser.add_subcommands(required=True, dest="action")
+    actions.add_subcommand("check", check, help="the statements, checked")
+    actions.add_subcommand("wl", wl, help="the first figure, for any CSL graphs")
+
+
+def run(options: Namespace) -> int:
+    """Check or draw."""
+    return run_checks(options.check) if options.action == "check" else draw_colours(options.wl)
+
+
+def run_checks(options: Namespace) -> int:
+    """Run the checks under a progress bar and print their table; 1 if one fails."""
+    from rich.console import Console
+    from rich.progress import Progress
+    from rich.table import Table
+
+    from policylearn.theory import CHECKS, markdown_table
+    from policylearn.theory.checks import HEADINGS
+
+    unknown = [name for name in options.only if name not in CHECKS]
+    if unknown:
+        raise ValueError(f"there is no check '{unknown[0]}'; the checks are {', '.join(CHECKS)}")
+    chosen = options.only or list(CHECKS)
+    found = []
+    with Progress(console=Console(stderr=True), transient=True) as progress:
+        task = progress.add_task("", total=len(chosen))
+        for name in chosen:
+            progress.update(task, description=name)
+            found.append(CHECKS[name]())
+            progress.advance(task)
+    if options.markdown:
+        print(markdown_table(found))  # noqa: T201 - the command's answer
+    else:
+        table = Table(show_lines=True)
+        for heading in ("check", *HEADINGS):
+            table.add_column(heading)
+        for name, check in zip(chosen, found, strict=True):
+            colour = {True: "green", False: "bold red", None: "yellow"}[check.holds]
+            *cells, verdict = (cell.replace("`", "") for cell in check.cells())
+            table.add_row(name, *cells, f"[{colour}]{verdict}[/]")
+        console = Console()
+        Console(width=None if console.is_terminal else 200).print(table)
+    return int(any(check.holds is False for check in found))
+
+
+def draw_colours(options: Namespace) -> int:
+    """Colour the graphs, say the class sizes, and draw."""
+    from policylearn.explain import Panel, draw_panels
+    from policylearn.theory.figure import colour_csl
+    from policylearn.theory.wl import UNMARKED
+
+    n, *skips = options.csl
+    if not skips:
+        raise ValueError(f"'--csl' needs the number of nodes and at least one skip (got {n} alone), such as 13 5 3")
+    panels = []
+    for graph in colour_csl(n, skips, options.root):
+        state = "unmarked" if graph.root == UNMARKED else f"node {graph.root} marked"
+        sizes = "{" + ", ".join(map(str, graph.class_sizes)) + "}"
+        print(f"{graph.name}, {state}: classes of {sizes} nodes")  # noqa: T201 - the command's answer
+        panels.append(
+            Panel(
+                edges=graph.edges,
+                num_nodes=n,
+                title=f"{graph.name}, {state}\n{sizes}",
+                classes=graph.colours.tolist(),
+                marks={} if graph.root == UNMARKED else {graph.root: "x"},
+                layout="circle",
+            )
+        )
+    print(draw_panels(panels, options.output, columns=len(skips)))  # noqa: T201 - the command's answer
+    return 0
