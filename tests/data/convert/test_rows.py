@@ -2,7 +2,7 @@ import gzip
 
 import pytest
 
-from policylearn.data.convert import iter_rows
+from policylearn.data.convert import iter_rows, open_rows
 from policylearn.data.packed import DataError
 
 
@@ -49,6 +49,24 @@ def test_bad_rows_come_with_their_problem(tmp_path):
     assert rows[4].fields["smiles"] == "CCC"
 
 
+def test_a_foreign_byte_spoils_its_row_alone(tmp_path):
+    rows = read(tmp_path / "t.csv", b'smiles,note\nC,a\nCC,"caf\xe9\nx"\nCCC,b\n')
+    assert [row.line for row in rows] == [2, 3, 5]
+    assert [bool(row.problem) for row in rows] == [False, True, False]
+    assert rows[1].problem.startswith("byte 0xe9 after 'caf' is not UTF-8; save")
+
+
+def test_rows_keep_their_cells_as_they_stand(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text(' smiles,y\n C ,1\n\n  \n,\nCC\n"C"x,1\n')
+    with open_rows(path, ("y",)) as rows:
+        assert rows.header == ["smiles", "y"]
+        kept = list(rows)
+    assert [row.cells for row in kept] == [(" C ", "1"), ("", ""), ("CC",), ()]
+    assert [row.line for row in kept] == [2, 5, 6, 7]
+    assert [row.line for row in iter_rows(path)] == [2, 6, 7]
+
+
 def test_rows_stream(tmp_path):
     path = tmp_path / "t.csv"
     path.write_bytes(b"smiles\nC\nCC\n\xff\n")
@@ -66,7 +84,7 @@ def test_rows_stream(tmp_path):
         ("smiles,smiles\nC,1\n", r"names the column 'smiles' 2 times"),
         ('smiles\nC\n"CC\nC\n', r"t.csv, line 3: a quote opens and never closes"),
         ("smiles,y\rC,1\rCC,2\r", r"t.csv, line 1: .* cannot be split into names"),
-        (b"smiles\nC\nC\xe9\n", r"t.csv, line 3: byte 0xe9 at position 2 is not UTF-8; save"),
+        (b"smiles,\xe9\nC,1\n", r"t.csv, line 1: byte 0xe9 after 'smiles,' is not UTF-8; save"),
         ("smiles\nC\n".encode("utf-16"), r"t.csv, line 1: byte 0xff"),
     ],
 )

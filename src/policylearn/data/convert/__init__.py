@@ -4,7 +4,7 @@ from policylearn.data.convert.nx import pack_networkx
 from policylearn.data.convert.ogb import pack_ogb_folder
 from policylearn.data.convert.pyg import pack_pyg
 from policylearn.data.convert.report import DroppedRow, Duplicate, Salt, TableReport
-from policylearn.data.convert.rows import Row, iter_rows
+from policylearn.data.convert.rows import Row, TableRows, iter_rows, open_rows
 from policylearn.data.convert.stacking import pack_molecules
 from policylearn.data.convert.table import MoleculeTable, read_csv
 from policylearn.data.convert.tu import pack_tu_folder
@@ -16,7 +16,9 @@ __all__ = [
     "Row",
     "Salt",
     "TableReport",
+    "TableRows",
     "iter_rows",
+    "open_rows",
     "pack_molecules",
     "pack_networkx",
     "pack_ogb_folder",
