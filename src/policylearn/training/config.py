@@ -45,8 +45,8 @@ class OptimConfig:
 
     learning_rate: float = 1e-3
     """Of the prediction network."""
-    selection_learning_rate: float = 1e-3
-    """Of the selection network; it is never decayed."""
+    selection_learning_rate: float | None = None
+    """Of the selection network, never decayed; the same as the prediction network's first one if not given."""
     eps: float = 1e-3
     """Adam's epsilon; the authors' value, larger than usual."""
     decay: float = 0.5

@@ -76,7 +76,10 @@ class RunModule(lightning.LightningModule):
         self._metric(self.parts[dataloader_idx]).update(self.model(batch), batch.y)
 
     def on_validation_epoch_end(self) -> None:
-        """Log each part's metric over all of its data."""
+        """Log each part's metric over all of its data, and the epoch's mean loss over all processes."""
+        sums = torch.stack([self.loss_sum, torch.tensor(float(self.loss_count), dtype=torch.float64)]).to(self.device)
+        total, count = self.all_gather(sums).reshape(-1, 2).sum(0)
+        self.log("loss", total / count.clamp(min=1), sync_dist=False, rank_zero_only=False)
         for part in self.parts:
             metric = self._metric(part)
             self.log(part, metric.compute().to(self.device), sync_dist=False, rank_zero_only=False)
@@ -90,7 +93,8 @@ class RunModule(lightning.LightningModule):
         prediction = [weight for weight in self.model.parameters() if id(weight) not in chosen]
         groups: list[dict[str, Any]] = [{"params": prediction, "lr": self.optim.learning_rate}]
         if selection:
-            groups.append({"params": selection, "lr": self.optim.selection_learning_rate})
+            own = self.optim.selection_learning_rate
+            groups.append({"params": selection, "lr": self.optim.learning_rate if own is None else own})
         adam = Adam(groups, eps=self.optim.eps)
         every, decay = self.optim.decay_every, self.optim.decay
 

@@ -1,0 +1,206 @@
+"""The shipped settings: what the paper's appendix says, file by file, and that each of them trains."""
+
+from __future__ import annotations
+
+import functools
+import math
+from dataclasses import replace
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+import torch
+
+from policylearn.data import CATALOG, DataError, Dataset, load_dataset, make_batch
+from policylearn.data.root import data_root
+from policylearn.data.synthetic import molecule_like
+from policylearn.training import ConfigError, RunConfig, make_model
+from policylearn.training.fit import count_parameters
+from policylearn.training.module import RunModule
+from policylearn.training.presets import SHIPPED, preset, preset_names
+from policylearn.training.sources import describe_features
+
+TAUS, DROPS, RATES = [0.33, 0.66, 1.0, 2.0], [0.0, 0.3, 0.5], [0.01, 0.001]
+POLICIES = ("learned", "random", "full", "none")
+
+
+class Facts(NamedTuple):
+    """A row of the appendix; the grids are those of the learned policy and, in brackets, of every policy."""
+
+    layers: int
+    channels: int
+    dropout: float
+    residual: bool
+    rate: float
+    selection_rate: float | None
+    decay_every: int
+    epochs: int
+    batch: int
+    masked_from: int
+    taus: list[float] | None
+    drops: list[float]
+    shared_grid: dict[str, list[float]]
+
+
+APPENDIX = {
+    "zinc": Facts(6, 64, 0.0, True, 1e-3, 1e-3, 300, 1000, 128, 3, TAUS, DROPS, {}),
+    "alchemy": Facts(6, 64, 0.0, True, 1e-3, 1e-3, 300, 1000, 128, 3, TAUS, DROPS, {}),
+    "ogbg-molesol": Facts(3, 64, 0.0, True, 1e-3, 1e-3, 300, 1000, 128, 0, TAUS, DROPS, {"prediction.layers": [2, 3]}),
+    "ogbg-moltox21": Facts(5, 300, 0.5, True, 1e-3, 1e-3, 300, 500, 128, 0, TAUS, DROPS, {}),
+    "ogbg-molbace": Facts(5, 300, 0.5, True, 1e-3, 1e-3, 300, 1000, 128, 0, TAUS, DROPS, {}),
+    "ogbg-molhiv": Facts(2, 64, 0.5, True, 1e-3, 1e-3, 0, 500, 128, 0, TAUS, DROPS, {}),
+    "reddit-binary": Facts(
+        4, 32, 0.0, False, 1e-3, None, 0, 500, 128, 0, TAUS, [0.0, 0.5], {"optim.learning_rate": RATES}
+    ),
+    "csl": Facts(6, 64, 0.0, False, 1e-3, 1e-3, 0, 100, 8, 0, None, [0.0, 0.5], {"optim.learning_rate": RATES}),
+    "exp": Facts(6, 64, 0.0, True, 1e-4, 1e-4, 0, 100, 128, 0, None, [0.0, 0.5], {}),
+    "counting-er": Facts(6, 32, 0.0, True, 1e-3, 1e-3, 300, 1000, 128, 0, TAUS, DROPS, {}),
+    "counting-rr": Facts(6, 32, 0.0, True, 1e-3, 1e-3, 300, 1000, 128, 0, TAUS, DROPS, {}),
+}
+# What one policy does otherwise.
+SHORTER = {("zinc", "full"): 600, ("zinc", "learned", "t3"): 600, ("zinc", "random", "t3"): 600}
+SMALLER_BATCH = {("ogbg-molbace", "full"): 32, ("ogbg-moltox21", "full"): 32}
+CELLS = [
+    (dataset, policy, picks)
+    for dataset in APPENDIX
+    for policy in POLICIES
+    for picks in (((1, 2, 3, 5, 8) if dataset == "zinc" else (2, 3)) if policy in ("learned", "random") else (2,))
+]
+
+
+@pytest.mark.parametrize(("dataset", "policy", "picks"), CELLS)
+def test_settings_are_those_of_the_appendix(dataset: str, policy: str, picks: int) -> None:
+    config, facts = preset(dataset, policy, picks), APPENDIX[dataset]
+    many = ("t3",) if picks >= 3 else ()
+    network = config.prediction
+    assert (network.layers, network.channels) == (facts.layers, facts.channels)
+    assert (network.dropout, network.residual) == (facts.dropout, facts.residual)
+    assert network.track_running_stats is (dataset != "exp")
+    assert (network.conv, network.norm) == ("gin", "batch")
+    assert (config.pooling, config.readout, config.selection.pooling) == ("mean", "mean", "mean")
+    assert config.selection.network is None, "architecturally identical to the prediction network"
+    assert config.data.name == dataset
+    assert (config.selection.name, config.selection.estimator) == (policy, "rloo")
+    assert config.optim.learning_rate == facts.rate
+    assert (config.optim.eps, config.optim.decay_every) == (1e-3, facts.decay_every)
+    assert config.optim.decay == 0.5
+    assert config.fit.epochs == SHORTER.get((dataset, policy, *many), facts.epochs)
+    assert config.fit.batch_size == SMALLER_BATCH.get((dataset, policy), facts.batch)
+    grid = dict(facts.shared_grid)
+    if policy in ("learned", "random"):
+        assert config.selection.picks == picks
+        assert config.selection.mask_selected is (picks >= facts.masked_from)
+    else:
+        assert config.selection.picks == 0
+    if policy == "learned":
+        assert config.optim.selection_learning_rate == facts.selection_rate
+        assert config.selection.tau == 1.0
+        assert config.selection.node_dropout == 0.0
+        grid |= {"selection.node_dropout": facts.drops} | ({"selection.tau": facts.taus} if facts.taus else {})
+    assert config.grid == grid
+
+
+def test_the_selection_rate_follows_the_prediction_rate_on_reddit() -> None:
+    config = preset("reddit-binary", "learned", 2)
+    config = replace(config, optim=replace(config.optim, learning_rate=0.01))
+    groups = step_module(config, tiny_alchemy()).configure_optimizers()["optimizer"].param_groups
+    assert [group["lr"] for group in groups] == [0.01, 0.01]
+
+
+def test_every_file_is_named_by_the_appendix() -> None:
+    expected = {f"{dataset}/{policy}" for dataset in APPENDIX for policy in POLICIES}
+    expected |= {f"{dataset}/{policy}-t3" for dataset in ("zinc", "alchemy") for policy in ("learned", "random")}
+    assert set(preset_names()) == expected
+
+
+@pytest.mark.parametrize("name", preset_names())
+def test_every_file_says_what_it_follows(name: str) -> None:
+    text = (SHIPPED / f"{name}.yaml").read_text(encoding="utf-8")
+    head = text.split("data:")[0]
+    assert all(line.startswith("#") for line in head.splitlines())
+    assert 'Follows the paper\'s appendix "Experimental Details", paragraph "' in head
+    assert ("Departs from the paper" in head) == (name.split("/")[1].split("-")[0] in ("learned", "none"))
+    assert max(map(len, text.splitlines())) <= 120
+
+
+def test_the_folder_at_the_root_is_the_shipped_one() -> None:
+    assert (Path(__file__).parents[2] / "configs").resolve() == SHIPPED.resolve()
+
+
+@pytest.mark.parametrize("dataset", ["molecules.csv", "own/graphs.npz", "csl-13", "sr25"])
+def test_other_data_gets_the_defaults(dataset: str) -> None:
+    config, default = preset(dataset, "random", 3), RunConfig()
+    assert config == replace(
+        default,
+        data=replace(default.data, name=dataset),
+        selection=replace(default.selection, name="random", picks=3),
+    )
+
+
+@pytest.mark.parametrize("policy", ["degree", "centrality"])
+def test_ranked_policies_train_as_random_does(policy: str) -> None:
+    config, like = preset("zinc", policy, 5), preset("zinc", "random", 5)
+    assert config == replace(like, selection=replace(like.selection, name=policy))
+
+
+def test_what_is_unknown_is_named() -> None:
+    with pytest.raises(ConfigError, match=r"there is no policy 'learnt'; did you mean 'learned'\?"):
+        preset("zinc", "learnt", 2)
+    with pytest.raises(DataError, match=r"there is no dataset 'zink'; did you mean zinc\?"):
+        preset("zink", "learned", 2)
+    with pytest.raises(ConfigError, match=r"'picks' must be >= 0 \(got -1\)"):
+        preset("zinc", "learned", -1)
+
+
+def tiny_alchemy() -> Dataset:
+    """A few made-up graphs with Alchemy's twelve targets."""
+    graphs = molecule_like(8, np.random.default_rng(0), mean_nodes=9)
+    y = np.random.default_rng(1).normal(size=(8, 12)).astype(np.float32)
+    graphs = replace(graphs, y=y, extras={})
+    return Dataset("alchemy", graphs, CATALOG["alchemy"].build_task(graphs), ())
+
+
+@functools.cache
+def load(name: str) -> Dataset:
+    if name == "alchemy":
+        return tiny_alchemy()
+    if not (data_root() / CATALOG[name].file).exists():
+        pytest.skip(f"{CATALOG[name].file} is not in the data root")
+    return load_dataset(name, target="triangle" if name.startswith("counting") else None)
+
+
+def step_module(config: RunConfig, dataset: Dataset) -> RunModule:
+    torch.manual_seed(0)
+    features = describe_features(dataset.graphs, dataset.name.startswith("ogbg-mol"))
+    return RunModule(make_model(config, dataset.task, *features), dataset.task, config.optim)
+
+
+@pytest.mark.parametrize("name", preset_names())
+def test_every_file_makes_a_training_step(name: str) -> None:
+    dataset_name, stem = name.split("/")
+    config = preset(dataset_name, stem.removesuffix("-t3"), 5 if stem.endswith("-t3") else 2)
+    dataset = load(dataset_name)
+    module = step_module(config, dataset)
+    sizes = dataset.graphs.num_nodes
+    small = np.flatnonzero(sizes >= 8)  # in smaller ones there may be nothing to choose between
+    batch = make_batch(dataset.graphs, small[np.argsort(sizes[small], kind="stable")[:4]])
+    before = {key: value.clone() for key, value in module.named_parameters()}
+    optimiser = module.configure_optimizers()["optimizer"]
+    module.train()
+    loss = module.training_step(batch, 0)
+    loss.backward()
+    optimiser.step()
+    assert math.isfinite(loss.item())
+    moved = {key.split(".")[1] for key, value in module.named_parameters() if not torch.equal(value, before[key])}
+    assert {"encoder", "head"} <= moved
+    assert ("policy" in moved) == (config.selection.name == "learned")
+
+
+def test_the_zinc_networks_keep_to_the_budget() -> None:
+    dataset = load("zinc")
+    weights = count_parameters(step_module(preset("zinc", "learned", 2), dataset).model)
+    total = sum(weights.values())
+    print(f"ZINC: {weights['selection']:,} + {weights['prediction']:,} = {total:,} weights")  # noqa: T201
+    assert total <= 500_000
+    assert abs(weights["selection"] - weights["prediction"]) < 0.05 * total, "architecturally identical"
