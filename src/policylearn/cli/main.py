@@ -25,7 +25,7 @@ class Verb(Protocol):
         """Give the verb's parser its options."""
 
     def run(self, options: Namespace) -> int:
-        """Do it and return the exit code."""
+        """Do it and return the exit code; ``options.words`` is what followed the verb."""
 
 
 VERBS: tuple[Verb, ...] = (datasets, demo, theory)
@@ -50,9 +50,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         # Filled after it was hung in: jsonargparse wants commands inside commands from the outside in.
         commands.add_subcommand(verb.NAME, of_verb, help=verb.HELP)
         verb.add_options(of_verb)
-    options = parser.parse_args(None if argv is None else list(argv))
+    words = sys.argv[1:] if argv is None else list(argv)
+    options = parser.parse_args(words)
     try:
-        return verbs[options.verb].run(options[options.verb])
+        chosen = options[options.verb]
+        chosen.words = words[1:]
+        return verbs[options.verb].run(chosen)
     except ValueError as error:
         if not raised_by_us(error.__traceback__):
             raise  # A fault of the program and not of the input: its traceback is needed.

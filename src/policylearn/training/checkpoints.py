@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pickle
 import time
 from pathlib import Path
 from typing import Any
@@ -62,6 +63,6 @@ def is_whole(path: Path) -> bool:
     """Whether a checkpoint can be read to its end."""
     try:
         content: dict[str, Any] = torch.load(path, map_location="cpu", weights_only=True)
-    except (RuntimeError, EOFError, OSError, ValueError, KeyError):
+    except (pickle.UnpicklingError, RuntimeError, EOFError, OSError, ValueError, KeyError):
         return False
     return "state_dict" in content and "loops" in content

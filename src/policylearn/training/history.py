@@ -53,7 +53,7 @@ class History(lightning.Callback):
         figures = {name: float(value) for name, value in trainer.callback_metrics.items()}
         record = EpochRecord(
             epoch=trainer.current_epoch,
-            loss=float(pl_module.loss_sum) / max(pl_module.loss_count, 1),
+            loss=figures["loss"],
             valid=figures["valid"],
             test=figures.get("test"),
             seconds=time.perf_counter() - self.started,

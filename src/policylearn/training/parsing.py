@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import difflib
+import functools
 import re
 from pathlib import Path
 from typing import Any
@@ -29,6 +30,13 @@ def config_of(parser: ArgumentParser, options: Namespace) -> RunConfig:
     return RunConfig(**{field.name: made[field.name] for field in dataclasses.fields(RunConfig)})
 
 
+def settings_of(options: Namespace) -> dict[str, Any]:
+    """The settings among a parser's options, as nested dictionaries."""
+    names = {field.name for field in dataclasses.fields(RunConfig)}
+    found: dict[str, Any] = {key: value for key, value in options.as_dict().items() if key in names}
+    return found
+
+
 def read_config(path: Path, base: RunConfig | None = None) -> RunConfig:
     """A configuration from a YAML file; what it does not say is as in ``base``, or by default."""
     import yaml
@@ -50,8 +58,13 @@ def changed(base: RunConfig, content: dict[str, Any], source: str = "the configu
     for key in content:
         if key not in {field.name for field in dataclasses.fields(RunConfig)}:
             raise ConfigError(f"{source}: there is no setting '{key}'; {nearest(str(key))}")
+    merged = _merged(plain(base), content)
+    network = merged["selection"].get("network") if isinstance(merged["selection"], dict) else None
+    if isinstance(network, dict) and isinstance(merged["prediction"], dict):
+        # What is not said of the selection network is as in the prediction network.
+        merged["selection"]["network"] = _merged(merged["prediction"], network)
     try:
-        return config_of(parser, parser.parse_object(_merged(plain(base), content)))
+        return config_of(parser, parser.parse_object(merged))
     except argparse.ArgumentError as error:
         raise ConfigError(f"{source}: {explained(str(error))}") from error
 
@@ -102,6 +115,7 @@ def nearest(key: str) -> str:
     return f"did you mean '{close[0]}'?" if close else f"the top ones are {', '.join(n for n in known if '.' not in n)}"
 
 
+@functools.cache  # building it takes as long as using it
 def _parser() -> ArgumentParser:
     parser = ArgumentParser(exit_on_error=False, allow_abbrev=False)
     add_settings(parser)

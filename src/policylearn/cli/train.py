@@ -1,0 +1,156 @@
+"""``policylearn train``: from a dataset, a packed file or a CSV of SMILES to a run folder."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from jsonargparse import ArgumentParser, Namespace
+
+if TYPE_CHECKING:
+    import lightning
+    from rich.console import Console
+
+    from policylearn.training import RunConfig, Source, Trained
+
+NAME = "train"
+HELP = "train a model on a dataset, a packed .npz or a CSV of SMILES"
+
+SHORTHANDS = {
+    "policy": ("selection.name", "learned, random, full, none, degree or centrality (short for --selection.name)", str),
+    "picks": ("selection.picks", "T, how many nodes are marked (short for --selection.picks)", int),
+    "estimator": ("selection.estimator", "rloo or straight_through (short for --selection.estimator)", str),
+    "epochs": ("fit.epochs", "passes over the data (short for --fit.epochs)", int),
+    "seed": ("fit.seed", "of weights, order and picks (short for --fit.seed)", int),
+    "devices": ("fit.devices", "processes or GPUs (short for --fit.devices)", int),
+    "accelerator": ("fit.accelerator", "cpu, gpu or auto (short for --fit.accelerator)", str),
+    "smiles": ("data.smiles", "a CSV's column of molecules (short for --data.smiles)", str),
+    "fold": ("data.fold", "one fold instead of all (short for --data.fold)", int),
+    "on_error": ("data.on_error", "raise or skip, for broken rows of a CSV (short for --data.on_error)", str),
+}
+
+
+def add_options(parser: ArgumentParser) -> None:
+    """Options of the verb: shorthands, and one for each setting."""
+    from policylearn.training.parsing import add_settings
+
+    parser.add_argument("dataset", type=str, help="a name (see 'policylearn datasets'), a packed .npz, or a CSV")
+    parser.add_argument("--config", type=Path | None, default=None, help="a YAML to start from instead of the paper's")
+    parser.add_argument("-o", "--output", type=Path | None, default=None, help="the run folder (default: below runs/)")
+    parser.add_argument("--resume", action="store_true", help="go on with the run in that folder")
+    parser.add_argument("--target", type=str, default=[], nargs="+", help="column(s) to predict")
+    for name, (_, text, kind) in SHORTHANDS.items():
+        parser.add_argument(f"--{name}", type=kind | None, default=None, help=text)
+    add_settings(parser)
+
+
+def run(options: Namespace) -> int:
+    """Train, with a progress bar, and say where the run is."""
+    import logging
+
+    from rich.console import Console
+
+    from policylearn.cli.progress import TrainingBar
+    from policylearn.training import load_source, train
+
+    for name in ("lightning.pytorch", "lightning.fabric"):
+        logging.getLogger(name).setLevel(logging.WARNING)
+    console = Console(stderr=True)
+    config = make_config(options)
+    folder = options.output or default_folder(config)
+    with console.status(f"loading {config.data.name}"):
+        source = load_source(config.data)
+    announce(console, config, source, folder)
+
+    def callbacks_of(title: str) -> Sequence[lightning.Callback]:
+        return [TrainingBar(title, console, source.dataset.task.metric)]
+
+    done = train(config, source, folder, resume=options.resume, callbacks_of=callbacks_of)
+    if int(os.environ.get("LOCAL_RANK", 0)) == 0:
+        report(Console(), config, source, done)
+    return 0
+
+
+def make_config(options: Namespace) -> RunConfig:
+    """The paper's settings for this dataset and policy (or those of --config), then what the user said."""
+    from policylearn.training import RunConfig, changed, read_config, with_setting
+    from policylearn.training.parsing import settings_of
+    from policylearn.training.presets import preset
+
+    given = explicit(options.words)
+    if options.config is not None:
+        base = read_config(options.config)
+    else:
+        selection = settings_of(given).get("selection", {})
+        default = RunConfig().selection
+        name = options.policy or selection.get("name", default.name)
+        picks = options.picks if options.picks is not None else selection.get("picks", default.picks)
+        base = preset(options.dataset, name, picks)
+    config = changed(base, settings_of(given), "the command line")
+    for name, (key, _, _) in SHORTHANDS.items():
+        if options[name] is not None:
+            config = with_setting(config, key, options[name])
+    config = with_setting(config, "data.name", options.dataset)
+    return with_setting(config, "data.target", options.target) if options.target else config
+
+
+def explicit(words: Sequence[str]) -> Namespace:
+    """What the user said in so many words, without defaults."""
+    parser = ArgumentParser(allow_abbrev=False)
+    add_options(parser)
+    return parser.parse_args(list(words), defaults=False)
+
+
+def default_folder(config: RunConfig) -> Path:
+    """A folder below runs/ that says what was run."""
+    data = Path(config.data.name).name.split(".")[0]
+    target = f"-{'-'.join(config.data.target)}" if config.data.target else ""
+    policy = config.selection.name
+    picks = "" if policy in ("none", "full") else f"-t{config.selection.picks}"
+    fold = "" if config.data.fold is None else f"-fold{config.data.fold}"
+    return Path("runs") / f"{data}{target}-{policy}{picks}{fold}-seed{config.fit.seed}"
+
+
+def announce(console: Console, config: RunConfig, source: Source, folder: Path) -> None:
+    """Say what will be trained on what."""
+    dataset, task = source.dataset, source.dataset.task
+    if source.report is not None:
+        console.print(source.report.summary(), highlight=False, markup=False)
+        console.print(f"task: {source.explanation}", highlight=False, markup=False)
+    if dataset.caveat:
+        console.print(f"⚠ {dataset.name}: {dataset.caveat}", style="yellow", highlight=False, markup=False)
+    sizes = " / ".join(
+        str(len(part)) for part in (dataset.splits[0].train, dataset.splits[0].valid, dataset.splits[0].test)
+    )
+    folds = f", {len(dataset.splits)} folds" if len(dataset.splits) > 1 else ""
+    console.print(
+        f"{dataset.name}: {len(dataset)} graphs, {sizes} train / valid / test{folds}; {task.kind}, {task.metric}"
+        f" ({'higher' if task.higher_is_better else 'lower'} is better); run folder {folder}",
+        highlight=False,
+        markup=False,
+        soft_wrap=True,
+    )
+
+
+def report(console: Console, config: RunConfig, source: Source, done: Trained) -> None:
+    """The table at the end, and the folder."""
+    from rich.table import Table
+
+    metrics = done.metrics
+    table = Table(title=f"{source.dataset.name}, {config.selection.name}")
+    for column in ("metric", "valid", "test", "best epoch", "epochs", "seconds", "weights"):
+        table.add_column(column, justify="left" if column == "metric" else "right")
+    deviation = f" ± {metrics['test_deviation']:.4f}" if "test_deviation" in metrics else ""
+    table.add_row(
+        metrics["metric"],
+        f"{metrics['valid']:.4f}",
+        f"{metrics['test']:.4f}{deviation}",
+        str(metrics["best_epoch"] + 1),
+        str(metrics["epochs"]),
+        f"{metrics['seconds']:.0f}",
+        f"{sum(metrics['parameters'].values()):,}",
+    )
+    console.print(table)
+    console.print(f"run folder: {done.folder}", highlight=False, markup=False, soft_wrap=True)

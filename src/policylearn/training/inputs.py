@@ -1,0 +1,121 @@
+"""From what a user hands in for prediction to packed graphs, checked against what the model knows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import cast
+
+import numpy as np
+from torch_geometric.data import Batch, Data
+
+from policylearn.data import DataError, PackedGraphs, pack_molecules, pack_pyg
+from policylearn.data.convert.stacking import constant_column
+from policylearn.data.molecules import featurise_many
+from policylearn.data.packed import Array, as_table
+from policylearn.nn import Features
+
+Items = str | Data | Batch | PackedGraphs | Iterable[str] | Iterable[Data]
+"""One SMILES or many, a PyG ``Data`` or many, a PyG ``Batch``, or packed graphs."""
+
+
+def pack_items(items: Items, *, molecules: bool) -> PackedGraphs | None:
+    """Packed graphs of whatever was handed in, in its order; None where that is nothing.
+
+    Args:
+        items: the graphs.
+        molecules: whether the model knows SMILES.
+    """
+    if isinstance(items, PackedGraphs):
+        return items if len(items) else None
+    if isinstance(items, Batch):
+        return unbatch(items)
+    listed = [items] if isinstance(items, str | Data) else list(items)
+    if not listed:
+        return None
+    kind = str if isinstance(listed[0], str) else Data
+    for position, item in enumerate(listed):
+        if not isinstance(item, kind) or isinstance(item, Batch):
+            raise DataError(
+                f"entry {position} is a {type(item).__name__}; give SMILES alone, or torch_geometric.data.Data alone"
+            )
+    if kind is Data:
+        return pack_pyg([without_targets(data) for data in cast(list[Data], listed)], source="the input")
+    if not molecules:
+        raise DataError(
+            "this run was trained on graphs and does not know how its features were made from molecules;"
+            " give torch_geometric.data.Data with the same features"
+        )
+    return pack_molecules(list(featurise_many(cast(list[str], listed))), source="the input")
+
+
+def without_targets(data: Data) -> Data:
+    """A graph's structure and features alone: what else it carries may differ from graph to graph."""
+    kept = {key: data[key] for key in ("x", "edge_index", "edge_attr", "num_nodes") if key in data}
+    return Data(**kept)
+
+
+def unbatch(batch: Batch) -> PackedGraphs | None:
+    """The graphs of a PyG ``Batch``, whether PyG collated it or somebody put it together by hand."""
+    if batch.edge_index is None:
+        raise DataError("the batch has no 'edge_index'; give an empty one of shape (2, 0) for graphs without edges")
+    nodes = int(batch.num_nodes)
+    owner = np.zeros(nodes, dtype=np.int64) if batch.batch is None else batch.batch.cpu().numpy()
+    if len(owner) != nodes or (np.diff(owner) < 0).any():
+        raise DataError("'batch' must give each node's graph, in rising order; sort the nodes by graph")
+    count = len(batch.ptr) - 1 if batch.get("ptr") is not None else (int(owner.max()) + 1 if nodes else 0)
+    if count == 0:
+        return None
+    node_ptr = np.searchsorted(owner, np.arange(count + 1))
+    edge_index = batch.edge_index.cpu().numpy()
+    if edge_index.size and not 0 <= edge_index.min() <= edge_index.max() < nodes:
+        raise DataError(f"'edge_index' must hold node ids from 0 to {nodes - 1}; count them through the whole batch")
+    of_edge = owner[edge_index[0]]
+    order = np.argsort(of_edge, kind="stable")
+    edge_attr = None if batch.edge_attr is None else batch.edge_attr.cpu().numpy()[order]
+    return PackedGraphs(
+        x=constant_column(nodes) if batch.x is None else batch.x.detach().cpu().numpy(),
+        edge_index=(edge_index - node_ptr[of_edge])[:, order],
+        edge_attr=np.empty((len(order), 0), dtype=np.uint8) if edge_attr is None else edge_attr,
+        node_ptr=node_ptr,
+        edge_ptr=np.searchsorted(of_edge[order], np.arange(count + 1)),
+        y=np.full((count, 1), np.nan, dtype=np.float32),
+    ).validate("the batch")
+
+
+def find_misfits(graphs: PackedGraphs, node_features: Features, edge_features: Features) -> dict[int, str]:
+    """Why graphs cannot be predicted on, by their position.
+
+    Args:
+        graphs: the input.
+        node_features: what the model expects in x.
+        edge_features: what it expects in edge_attr.
+    """
+    found = _unknown(graphs.edge_attr, graphs.edge_ptr, edge_features, "edge_attr")
+    found |= _unknown(graphs.x, graphs.node_ptr, node_features, "x")
+    return found | {int(graph): "the graph has no nodes" for graph in np.flatnonzero(graphs.num_nodes == 0)}
+
+
+def _unknown(values: Array, pointer: Array, features: Features, name: str) -> dict[int, str]:
+    if features.kind in ("constant", "none") or not len(values):
+        return {}
+    table = as_table(values)
+    wanted = len(features.sizes) if features.kind == "categorical" else features.sizes[0]
+    if table.shape[1] != wanted:
+        raise DataError(
+            f"'{name}' of the input has {table.shape[1]} columns, the model was trained on {wanted};"
+            " encode the input as the training data was"
+        )
+    if features.kind == "real":
+        return {}
+    if np.issubdtype(table.dtype, np.floating):
+        raise DataError(
+            f"'{name}' of the input holds {table.dtype}, the model was trained on category ids; store them as integers"
+        )
+    sizes = np.array(features.sizes)
+    wrong = np.argwhere((table < 0) | (table >= sizes))[::-1]  # the first one of a graph is written last and stays
+    owners = np.searchsorted(pointer, wrong[:, 0], side="right") - 1
+    return {
+        int(graph): f"'{name}' column {column} holds category {table[row, column]}, but the model knows 0 to"
+        f" {sizes[column] - 1}; the input must be encoded as the training data was"
+        for graph, (row, column) in zip(owners, wrong, strict=True)
+    }

@@ -1,0 +1,51 @@
+"""Two processes are one, as far as norms and draws allow."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from policylearn.training import fit, load_run, load_source, to_yaml, with_setting
+from policylearn.training.folds import read_history
+from tests.training.tiny import tiny_config, write_graphs
+
+SCRIPT = """
+import sys
+from pathlib import Path
+from policylearn.training import fit, load_source, read_config
+
+config = read_config(Path(sys.argv[1]))
+fit(config, load_source(config.data), Path(sys.argv[2]), resume=True)
+"""
+
+
+@pytest.mark.parametrize("norm", ["layer", "batch"])
+def test_two_processes(norm: str, tmp_path: Path) -> None:
+    """Layer norm and picks without sampling: the same losses. Batch norm: statistics are per process, but it trains."""
+    config = tiny_config(
+        write_graphs(tmp_path / "tiny.npz"),
+        prediction={"norm": norm, "dropout": 0.0},
+        selection={"name": "degree"},
+        fit={"epochs": 4, "batch_size": 12},
+        optim={"learning_rate": 0.01},
+    )
+    alone = fit(config, load_source(config.data), tmp_path / "alone").folder
+    (tmp_path / "config.yaml").write_text(to_yaml(with_setting(config, "fit.devices", 2)))
+    script = tmp_path / "script.py"
+    script.write_text(SCRIPT)
+    command = [sys.executable, str(script), str(tmp_path / "config.yaml"), str(tmp_path / "pair")]
+    clean = {key: value for key, value in os.environ.items() if key not in ("LOCAL_RANK", "NODE_RANK", "WORLD_SIZE")}
+    done = subprocess.run(command, env=clean | {"OMP_NUM_THREADS": "1"}, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    one, two = (read_history(folder / "history.csv") for folder in (alone, tmp_path / "pair"))
+    assert len(two["loss"]) == 4
+    if norm == "layer":
+        assert two["valid"] == pytest.approx(one["valid"], abs=1e-4)
+        assert two["loss"] == pytest.approx(one["loss"], abs=1e-4)
+        assert load_run(tmp_path / "pair").metrics["test"] == pytest.approx(load_run(alone).metrics["test"], abs=1e-4)
+    else:
+        assert min(two["loss"]) < two["loss"][0]

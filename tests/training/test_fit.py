@@ -1,0 +1,147 @@
+"""Training: what is learned, what is written, and that it can be repeated."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from policylearn.data import BatchLoader, build_metric
+from policylearn.training import RunError, fit, load_run, load_source, train, with_setting
+from policylearn.training.folds import read_history
+from policylearn.training.module import RunModule
+from policylearn.training.runs import make_model
+from tests.training.tiny import tiny_config, write_graphs
+
+
+@pytest.fixture(scope="module")
+def graphs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_graphs(tmp_path_factory.mktemp("data") / "tiny.npz")
+
+
+def weights(folder: Path) -> dict[str, torch.Tensor]:
+    return load_file(folder / "model.safetensors")
+
+
+def same(a: dict[str, torch.Tensor], b: dict[str, torch.Tensor]) -> bool:
+    return a.keys() == b.keys() and all(torch.equal(a[name], b[name]) for name in a)
+
+
+@pytest.mark.parametrize("policy", ["learned", "random", "full", "none", "degree"])
+def test_every_policy_learns_something(policy: str, graphs: Path, tmp_path: Path) -> None:
+    config = tiny_config(graphs, selection={"name": policy}, fit={"epochs": 25}, optim={"learning_rate": 0.01})
+    done = train(config, load_source(config.data), tmp_path / "run")
+    curve = read_history(tmp_path / "run" / "history.csv")
+    assert done.metrics["metric"] == "mae"
+    assert min(curve["loss"][-5:]) < 0.5 * curve["loss"][0]
+    assert done.metrics["valid"] == pytest.approx(min(curve["valid"]), abs=1e-6)
+
+
+def test_the_run_folder_holds_what_is_needed(graphs: Path, tmp_path: Path) -> None:
+    config = tiny_config(graphs)
+    source = load_source(config.data)
+    done = fit(config, source, tmp_path / "run")
+    names = {path.name for path in (tmp_path / "run").iterdir()}
+    assert {"model.safetensors", "config.yaml", "metrics.json", "history.csv", "run.json", "curves.png"} <= names
+    run = load_run(tmp_path / "run")
+    assert run.config == config
+    assert run.facts.task == source.dataset.task
+    assert run.facts.dataset["fingerprint"] == source.dataset.fingerprint
+    assert run.metrics == json.loads((tmp_path / "run" / "metrics.json").read_text()) == done.metrics
+    assert run.metrics["mode"] == "incremental"
+    assert run.metrics["estimator"] == "rloo"
+    assert not list((tmp_path / "run").rglob("*.part"))
+
+
+def test_the_best_epochs_weights_are_kept(graphs: Path, tmp_path: Path) -> None:
+    config = tiny_config(graphs, optim={"learning_rate": 0.05}, fit={"epochs": 12})
+    done = fit(config, load_source(config.data), tmp_path / "run")
+    curve = read_history(tmp_path / "run" / "history.csv")
+    assert done.metrics["best_epoch"] == int(np.argmin(curve["valid"]))
+    assert done.metrics["valid"] == pytest.approx(min(curve["valid"]), abs=1e-7)
+
+
+def test_the_same_seed_gives_the_same_run(graphs: Path, tmp_path: Path) -> None:
+    config = tiny_config(graphs)
+    source = load_source(config.data)
+    a, b = (fit(config, source, tmp_path / name).folder for name in ("a", "b"))
+    assert same(weights(a), weights(b))
+    other = fit(with_setting(config, "fit.seed", 1), source, tmp_path / "c").folder
+    assert not same(weights(a), weights(other))
+
+
+def test_the_step_decay_is_the_prediction_networks_alone(graphs: Path) -> None:
+    config = tiny_config(graphs, optim={"learning_rate": 0.004, "selection_learning_rate": 0.002, "decay_every": 3})
+    source = load_source(config.data)
+    task = source.dataset.task
+    model = make_model(config, task, source.node_features, source.edge_features)
+    made = RunModule(model, task, config.optim).configure_optimizers()
+    adam, scheduler = made["optimizer"], made["lr_scheduler"]
+    rates = []
+    for _ in range(7):
+        rates.append([group["lr"] for group in adam.param_groups])
+        adam.step()
+        scheduler.step()
+    assert [rate[0] for rate in rates] == [0.004] * 3 + [0.002] * 3 + [0.001]
+    assert [rate[1] for rate in rates] == [0.002] * 7
+    groups = [sum(w.numel() for w in group["params"]) for group in adam.param_groups]
+    assert groups[1] == sum(w.numel() for w in model.policy.parameters())
+    assert sum(groups) == sum(w.numel() for w in model.parameters())
+    assert all(group["eps"] == 1e-3 for group in adam.param_groups)
+
+
+def test_metrics_are_over_all_data_not_averaged_over_batches(graphs: Path, tmp_path: Path) -> None:
+    config = tiny_config(graphs, fit={"evaluation_batch_size": 5, "epochs": 2})
+    source = load_source(config.data)
+    done = fit(config, source, tmp_path / "run")
+    model = load_run(tmp_path / "run").build()
+    metric = build_metric(source.dataset.task)
+    loader = BatchLoader(source.dataset.graphs, source.dataset.splits[0].valid, batch_size=1000)
+    with torch.no_grad():
+        for batch in loader:
+            metric.update(model(batch), batch.y)
+    assert float(metric.compute()) == pytest.approx(done.metrics["valid"], abs=1e-6)
+
+
+def test_node_level_tasks_train_too(tmp_path: Path) -> None:
+    path = write_graphs(tmp_path / "nodes.npz", node_level=True)
+    config = tiny_config(path, fit={"epochs": 30}, optim={"learning_rate": 0.01})
+    done = train(config, load_source(config.data), tmp_path / "run")
+    curve = read_history(tmp_path / "run" / "history.csv")
+    assert load_run(done.folder).facts.task.level == "node"
+    assert min(curve["valid"]) < 0.4 * curve["valid"][0]
+
+
+def test_early_stopping(graphs: Path, tmp_path: Path) -> None:
+    config = tiny_config(
+        graphs, optim={"learning_rate": 0.0, "selection_learning_rate": 0.0}, fit={"patience": 3, "epochs": 50}
+    )
+    config = with_setting(config, "prediction.norm", "layer")
+    done = fit(config, load_source(config.data), tmp_path / "run")
+    assert done.metrics["epochs"] == 4
+
+
+def test_folds_report_the_best_epoch_of_the_mean_curve(tmp_path: Path) -> None:
+    config = tiny_config("csl-13", data={"split": "folds"}, fit={"epochs": 3, "calibration_batches": 2})
+    done = train(config, load_source(config.data), tmp_path / "run")
+    curves = np.array([read_history(tmp_path / "run" / f"fold-{k}" / "history.csv")["valid"] for k in range(10)])
+    best = int(curves.mean(0).argmax())
+    assert done.metrics["best_epoch"] == best
+    assert done.metrics["test"] == pytest.approx(curves[:, best].mean())
+    assert done.metrics["test_deviation"] == pytest.approx(curves[:, best].std())
+    assert len(done.metrics["folds"]) == 10
+
+
+def test_a_folder_with_a_run_is_left_alone(graphs: Path, tmp_path: Path) -> None:
+    config = tiny_config(graphs, fit={"epochs": 1})
+    source = load_source(config.data)
+    fit(config, source, tmp_path / "run")
+    before = {path: path.read_bytes() for path in (tmp_path / "run").iterdir() if path.is_file()}
+    with pytest.raises(RunError, match="is not empty; add --resume"):
+        fit(config, source, tmp_path / "run")
+    fit(config, source, tmp_path / "run", resume=True)
+    assert {path: path.read_bytes() for path in before} == before
