@@ -128,6 +128,14 @@ def test_the_folder_at_the_root_is_the_shipped_one() -> None:
     assert (Path(__file__).parents[2] / "configs").resolve() == SHIPPED.resolve()
 
 
+@pytest.mark.parametrize(("kind", "root"), [("sdist", "src/"), ("wheel", "")])
+def test_both_distributions_hold_every_file(kind: str, root: str) -> None:
+    module = pytest.importorskip(f"hatchling.builders.{kind}", reason="the build backend is not installed")
+    builder = getattr(module, f"{kind.capitalize()}Builder")(str(Path(__file__).parents[2]))
+    held = {file.distribution_path for file in builder.recurse_included_files()}
+    assert {f"{root}policylearn/configs/{name}.yaml" for name in preset_names()} <= held
+
+
 @pytest.mark.parametrize("dataset", ["molecules.csv", "own/graphs.npz", "csl-13", "sr25"])
 def test_other_data_gets_the_defaults(dataset: str) -> None:
     config, default = preset(dataset, "random", 3), RunConfig()
