@@ -151,3 +151,18 @@ def test_it_is_a_lightning_dataloader_whose_epoch_moves_on() -> None:
 def test_settings_that_make_no_sense_are_refused(wrong: dict[str, int]) -> None:
     with pytest.raises(DataError, match=r"batch_size|rank"):
         BatchLoader(paths([1] * 4), **wrong)
+
+
+@pytest.mark.parametrize("parts", [1, 3, 4])
+def test_parts_of_an_epoch_walk_all_graphs(parts: int) -> None:
+    graphs = paths([1] * 23)
+    loader = BatchLoader(graphs, batch_size=2, shuffle=True, seed=3, parts=parts)
+    for turn in range(2):
+        seen = []
+        for part in range(parts):
+            loader.set_epoch(turn * parts + part)
+            batches = loader.index_batches()
+            assert len(batches) == len(loader)
+            seen += [int(i) for batch in batches for i in batch]
+        assert set(seen) == set(range(len(graphs)))
+        assert len(seen) < len(graphs) + parts

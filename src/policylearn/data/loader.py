@@ -28,6 +28,7 @@ class BatchLoader:
         drop_last: leave out what does not fill a batch (on every rank).
         bucket: sort pools of that many batches by graph size before cutting them, so that a batch holds graphs of
             similar size; 0 leaves sizes mixed. The batches' own order is shuffled again.
+        parts: an epoch walks one part of the graphs, and so many epochs in a row walk all of them.
         rank: of this process.
         world_size: how many processes share the work.
     """
@@ -42,12 +43,14 @@ class BatchLoader:
         seed: int = 0,
         drop_last: bool = False,
         bucket: int = 0,
+        parts: int = 1,
         rank: int = 0,
         world_size: int = 1,
     ) -> None:
-        if batch_size < 1 or bucket < 0 or seed < 0:
+        if batch_size < 1 or parts < 1 or bucket < 0 or seed < 0:
             raise DataError(
-                f"'batch_size' must be >= 1, 'bucket' and 'seed' >= 0 (got {batch_size}, {bucket} and {seed})"
+                f"'batch_size' and 'parts' must be >= 1, 'bucket' and 'seed' >= 0"
+                f" (got {batch_size}, {parts}, {bucket} and {seed})"
             )
         if not 0 <= rank < world_size:
             raise DataError(f"'rank' must lie in 0 .. world_size - 1 (got rank {rank} of {world_size})")
@@ -58,12 +61,13 @@ class BatchLoader:
         self.seed = seed
         self.drop_last = drop_last
         self.bucket = bucket
+        self.parts = parts
         self.rank = rank
         self.world_size = world_size
         self.epoch = 0
-        if len(self.indices) < world_size * (batch_size if drop_last else 1):
+        if self._graphs_of_epoch() < world_size * (batch_size if drop_last else 1):
             raise DataError(
-                f"{len(self.indices)} graphs do not give each of {world_size} ranks a batch"
+                f"{self._graphs_of_epoch()} graphs do not give each of {world_size} ranks a batch"
                 f"{f' of {batch_size}' if drop_last else ''}; use fewer ranks or a smaller batch"
             )
 
@@ -89,8 +93,13 @@ class BatchLoader:
     def index_batches(self) -> list[Array]:
         """Which graphs each batch of this epoch and rank holds, in order."""
         count = self._batches_in_all()
-        generator = np.random.default_rng([self.seed, self.epoch])
+        turn, part = divmod(self.epoch, self.parts)
+        generator = np.random.default_rng([self.seed, turn])
         order = generator.permutation(self.indices) if self.shuffle else self.indices
+        size = self._graphs_of_epoch()
+        # Parts are equally long: the last ones begin a little early where the graphs cannot be shared out evenly.
+        start = min(part * size, len(order) - size)
+        order = order[start : start + size]
         if self.drop_last:
             order = order[: count * self.batch_size]
         elif len(order) < count:
@@ -109,8 +118,11 @@ class BatchLoader:
 
     def _batches_in_all(self) -> int:
         share = self.batch_size * self.world_size
-        full, rest = divmod(len(self.indices), share)
+        full, rest = divmod(self._graphs_of_epoch(), share)
         return (full + (rest > 0 and not self.drop_last)) * self.world_size
+
+    def _graphs_of_epoch(self) -> int:
+        return -(-len(self.indices) // self.parts)
 
     def _sort_pools(self, order: Array) -> Array:
         size = self.graphs.num_nodes

@@ -62,9 +62,9 @@ class FitConfig:
     """How long and on what to train."""
 
     epochs: int = 100
-    """Passes over the training graphs."""
+    """Passes over the training graphs; a graph with K samples counts K times, so a pass costs the same for any K."""
     batch_size: int = 128
-    """Graphs of a step, over all processes."""
+    """Graphs of a step over all processes, counted likewise: K samples of each of batch_size / K graphs."""
     evaluation_batch_size: int = 0
     """Graphs of a batch in evaluation; 0 is the same as in training."""
     seed: int = 0

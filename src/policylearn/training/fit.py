@@ -77,6 +77,7 @@ def fit(
         batch_size=settings.batch_size,
         evaluation_batch_size=settings.evaluation_batch_size or settings.batch_size,
         seed=settings.seed,
+        samples=samples_of(config),
         parts=every_epoch,
     )
     calibration = CalibrationBatches(data, settings.calibration_batches) if settings.calibration_batches else ()
@@ -116,6 +117,12 @@ def fit(
         draw_curves(history.records, history.best, task, folder / CURVES)
         save_run(folder, config, describe(source, settings, fold), model, metrics)
     return Fitted(folder, metrics, history)
+
+
+def samples_of(config: RunConfig) -> int:
+    """Bags drawn a graph in a training step."""
+    policy = config.selection
+    return policy.samples if policy.name == "learned" and policy.estimator == "rloo" and policy.picks > 0 else 1
 
 
 def prepare(folder: Path, *, resume: bool) -> None:

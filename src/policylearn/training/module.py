@@ -78,7 +78,9 @@ class RunModule(lightning.LightningModule):
     def on_validation_epoch_end(self) -> None:
         """Log each part's metric over all of its data, and the epoch's mean loss over all processes."""
         sums = torch.stack([self.loss_sum, torch.tensor(float(self.loss_count), dtype=torch.float64)]).to(self.device)
-        total, count = self.all_gather(sums).reshape(-1, 2).sum(0)
+        gathered = self.all_gather(sums)
+        assert isinstance(gathered, Tensor)
+        total, count = gathered.reshape(-1, 2).sum(0)
         self.log("loss", total / count.clamp(min=1), sync_dist=False, rank_zero_only=False)
         for part in self.parts:
             metric = self._metric(part)
