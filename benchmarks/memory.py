@@ -1,0 +1,154 @@
+"""Peak memory: of a training step against T, and of the full bag at inference against `max_rows`.
+
+Run with ``python -m benchmarks.memory``. Each setting has a process of its own, whose peak resident memory the system
+tells; what is resident right before the step (program, data and model) is taken off.
+"""
+
+from __future__ import annotations
+
+import json
+import resource
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from rich.console import Console
+from rich.table import Table
+
+from benchmarks.machine import PROJECT, keep
+from policylearn.data import Dataset, load_dataset, make_batch
+from policylearn.models import ModelConfig, NetworkConfig, PolicyConfig, build_model, objective
+
+DATASET = "reddit-binary"
+PICKS = (1, 2, 4, 8)
+POLICIES = {
+    "random": PolicyConfig(name="random"),
+    "learned, straight_through": PolicyConfig(estimator="straight_through"),
+    "learned, rloo with K = 2": PolicyConfig(estimator="rloo", samples=2),
+}
+TRAINING_GRAPHS = 32
+MAX_ROWS = (1 << 14, 1 << 16, 1 << 18, 1 << 20)
+FULL_CASES = [(1, rows) for rows in MAX_ROWS] + [(3, 1 << 18)]
+NETWORK = NetworkConfig(channels=32, layers=4)
+MIB = 2**20
+
+
+def peak() -> int:
+    """Most bytes that this process has held so far."""
+    held = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return held if sys.platform == "darwin" else held * 1024  # Linux counts in KiB
+
+
+def resident() -> int:
+    """Bytes that this process holds now; the peak so far where the system does not tell."""
+    pages = Path("/proc/self/statm")
+    return int(pages.read_text().split()[1]) * resource.getpagesize() if pages.exists() else peak()
+
+
+def training_step(dataset: Dataset, policy: str, picks: int) -> dict[str, Any]:
+    """One step, optimiser included, on the first graphs of the dataset."""
+    batch = make_batch(dataset.graphs, np.arange(TRAINING_GRAPHS))
+    settings = replace(POLICIES[policy], picks=picks)
+    model = build_model(ModelConfig(outputs=dataset.task.outputs, prediction=NETWORK, policy=settings)).train()
+    optimiser = torch.optim.Adam(model.parameters(), lr=1e-3)
+    before, start = resident(), time.process_time()
+    objective(model, batch, batch.y, dataset.task.loss_terms).loss.backward()  # type: ignore[no-untyped-call]
+    optimiser.step()
+    return {"nodes": batch.num_nodes, "before": before, "step": peak() - before, "seconds": time.process_time() - start}
+
+
+def full_bag(dataset: Dataset, max_rows: int, count: int) -> dict[str, Any]:
+    """The full bag of the largest graphs, one batch."""
+    largest = np.argsort(-dataset.graphs.num_nodes, kind="stable")[:count]
+    batch = make_batch(dataset.graphs, largest)
+    config = ModelConfig(
+        outputs=dataset.task.outputs, prediction=NETWORK, policy=PolicyConfig(name="full"), max_rows=max_rows
+    )
+    torch.manual_seed(0)
+    model = build_model(config).eval()
+    sizes = dataset.graphs.num_nodes[largest].astype(np.int64)
+    before, start = resident(), time.process_time()
+    with torch.no_grad():
+        output = model(batch)
+    return {
+        "sizes": sizes.tolist(),
+        "rows": int((sizes * (sizes + 1)).sum()),
+        "before": before,
+        "step": peak() - before,
+        "seconds": time.process_time() - start,
+        "output": output.flatten().tolist(),
+    }
+
+
+def measure(case: dict[str, Any]) -> dict[str, Any]:
+    """Run one case in a process of its own and return the case with what it found."""
+    words = [sys.executable, "-m", "benchmarks.memory", json.dumps(case)]
+    done = subprocess.run(words, cwd=PROJECT, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise SystemExit(f"{case} failed with code {done.returncode}:\n{done.stderr}")
+    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return case | found
+
+
+def run_case(case: dict[str, Any]) -> None:
+    """What the process of one case does."""
+    torch.set_num_threads(1)
+    dataset = load_dataset(DATASET)
+    run = training_step if "picks" in case else full_bag
+    print(json.dumps(run(dataset, **case)))
+
+
+def straight_line(rows: list[dict[str, Any]]) -> dict[str, float]:
+    """Fit step = constant + slope * T; R squared says how straight it is."""
+    picks, step = np.array([row["picks"] for row in rows]), np.array([row["step"] for row in rows]) / MIB
+    slope, constant = np.polyfit(picks, step, 1)
+    left = step - (constant + slope * picks)
+    r2 = 1 - (left @ left) / ((step - step.mean()) @ (step - step.mean()))
+    return {"constant_mib": float(constant), "slope_mib": float(slope), "r2": float(r2)}
+
+
+def main() -> None:
+    """Measure everything, print two tables, keep the result."""
+    console = Console(width=110)
+    training = [measure({"policy": policy, "picks": picks}) for policy in POLICIES for picks in PICKS]
+    lines = {policy: straight_line([row for row in training if row["policy"] == policy]) for policy in POLICIES}
+    network = f"{NETWORK.layers} layers, {NETWORK.channels} channels"
+    table = Table(
+        title=f"a training step on {TRAINING_GRAPHS} graphs ({training[0]['nodes']:,} nodes) of {DATASET}, {network}"
+    )
+    for heading in ("policy", "T", "peak of the step MiB", "CPU seconds"):
+        table.add_column(heading, justify="left" if heading == "policy" else "right")
+    for row in training:
+        table.add_row(row["policy"], str(row["picks"]), f"{row['step'] / MIB:,.0f}", f"{row['seconds']:.2f}")
+    console.print(table)
+    for policy, line in lines.items():
+        console.print(
+            f"{policy}: {line['constant_mib']:.0f} MiB + {line['slope_mib']:.0f} MiB x T, R² = {line['r2']:.4f}"
+        )
+
+    full = [measure({"max_rows": rows, "count": count}) for count, rows in FULL_CASES]
+    for row in full:
+        same = next(other for other in full if other["count"] == row["count"])
+        assert np.allclose(row["output"], same["output"], atol=1e-4), "the pieces must not change the output"
+    table = Table(title=f"the full bag of the largest graphs of {DATASET} at inference, {network}")
+    for heading in ("graphs", "rows of the bag", "max_rows", "peak of the pass MiB", "CPU seconds"):
+        table.add_column(heading, justify="right")
+    for row in full:
+        sizes = " + ".join(f"{size:,}" for size in row["sizes"])
+        numbers = (f"{row['rows']:,}", f"{row['max_rows']:,}", f"{row['step'] / MIB:,.0f}", f"{row['seconds']:.1f}")
+        table.add_row(sizes, *numbers)
+    console.print(table)
+    kept = {"dataset": DATASET, "network": network, "training": training, "lines": lines, "full_bag": full}
+    console.print(f"kept in {keep('memory', kept).relative_to(PROJECT)}")
+
+
+if __name__ == "__main__":
+    if len(sys.argv) > 1:
+        run_case(json.loads(sys.argv[1]))
+    else:
+        main()
