@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from importlib.metadata import PackageNotFoundError, version
 from typing import Literal
 
 import torch
 
 from policylearn.data import BatchLoader, DataError
 from policylearn.training.evaluation import evaluate
-from policylearn.training.runs import Run, RunError
+from policylearn.training.runs import Run, RunError, RunFacts
 from policylearn.training.sources import load_source
 
 Part = Literal["train", "valid", "test"]
@@ -74,3 +75,16 @@ def evaluate_again(
     finally:
         torch.set_num_threads(threads)
     return Evaluation(facts.task.metric, part, value, run.metrics.get(part), len(indices))
+
+
+def other_versions(facts: RunFacts) -> str:
+    """Which packages have changed since the run, in words; empty where none has."""
+    changes = []
+    for name, then in facts.versions.items():
+        try:
+            now = version(name)
+        except PackageNotFoundError:
+            now = "not installed"
+        if now != then:
+            changes.append(f"{name} {then} -> {now}")
+    return ", ".join(changes)

@@ -21,8 +21,9 @@ class AnswerColumns:
     """What a prediction writes into a row, in this order: the prediction, probabilities, spread, picks, error.
 
     Regression has ``predicted_TARGET``. Classes have ``predicted_TARGET``, the likeliest class, and
-    ``probability_CLASS`` each. Yes/no has ``predicted_TARGET`` and ``probability_TARGET``, the probability of yes; where
-    the two values have names, ``probability_NAME`` of the second (with several targets ``probability_TARGET_NAME``).
+    ``probability_CLASS`` each. Yes/no has ``predicted_TARGET`` and ``probability_TARGET``, the probability of yes;
+    where the two values have names, ``probability_NAME`` of the second (with several targets
+    ``probability_TARGET_NAME``).
 
     Args:
         task: what is predicted.

@@ -9,23 +9,17 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
+from typing import IO, cast
 
-import numpy as np
-
-from policylearn.data import DataError, PackedGraphs, pack_molecules, take_graphs
+from policylearn.data import DataError, PackedGraphs
 from policylearn.data.atomic import replacing
-from policylearn.data.convert import Row, open_rows
-from policylearn.data.molecules import MoleculeGraph, featurise
-from policylearn.data.packed import Array
+from policylearn.data.convert import open_rows
+from policylearn.training.blocks import Block, graph_blocks, molecule_blocks
 from policylearn.training.columns import AnswerColumns
 from policylearn.training.predictor import Predictor
 
-MOST_ROWS = 4096
-"""Rows held back for a batch to fill; with long stretches of bad rows, batches are cut before they are full."""
-
 Progress = Callable[[int, int], None]
-"""Told the rows done and the bytes (of a table) or graphs (of a packed file) read."""
+"""Told the rows that are done, and how far the input has been read: bytes of a table, graphs of a packed file."""
 
 
 @dataclass(frozen=True)
@@ -54,25 +48,6 @@ class Written:
     columns: tuple[str, ...]
 
 
-@dataclass(frozen=True)
-class Block:
-    """Some rows of the input with the graphs of those that are good.
-
-    Args:
-        cells: what each row keeps of the input.
-        errors: why a row cannot be predicted on; empty where it can.
-        graphs: the good ones, in order; None where there are none.
-        owners: which of them each good row belongs to.
-        position: how far the input has been read.
-    """
-
-    cells: list[list[str]]
-    errors: list[str]
-    graphs: PackedGraphs | None
-    owners: Array
-    position: int
-
-
 def predict_table(
     predictor: Predictor,
     source: Path,
@@ -91,33 +66,100 @@ def predict_table(
         source: ``.csv`` or ``.tsv``, or either with ``.gz``.
         output: likewise; it appears once all rows are in it.
         wanted: what to write besides the predictions.
-        smiles: the column of molecules; None takes the one that the run was trained on.
+        smiles: the column of molecules; None takes the name that it had in training.
         progress: told how far it is.
     """
-    wanted = wanted or Wanted()
+    wanted = check(predictor, source, output, wanted)
     if predictor.run.facts.featuriser is None:
         raise DataError(f"{source}: the run was trained on graphs and cannot read molecules; give a packed .npz")
     column = smiles or predictor.run.config.data.smiles
     with open_rows(source, (column,)) as rows:
-        blocks = molecule_blocks(rows, rows.header, column, predictor.batch_size(wanted.batch_size), rows.lines)
-        columns = AnswerColumns(predictor.task, wanted.samples > 0, "picked_atoms" if wanted.picks else None)
-        return write(predictor, output, rows.header, columns, blocks, wanted, progress)
+        blocks = molecule_blocks(rows, column, predictor.batch_size(wanted.batch_size))
+        return write(predictor, output, rows.header, "picked_atoms", blocks, wanted, progress)
 
 
 def predict_packed(
-    predictor: Predictor, source: Path, output: Path, wanted: Wanted | None = None, *, progress: Progress | None = None
+    predictor: Predictor,
+    source: Path,
+    output: Path,
+    wanted: Wanted | None = None,
+    *,
+    progress: Progress | None = None,
 ) -> Written:
     """Predict on a packed file, a row a graph (node-level tasks: a row a node); the arguments are those of a table."""
-    wanted = wanted or Wanted()
+    wanted = check(predictor, source, output, wanted)
     graphs = PackedGraphs.load(source)
-    per_node = predictor.task.level == "node"
     smiles = graphs.smiles
-    header = ["graph", *(["node"] if per_node else []), *(["smiles"] if smiles else [])]
-    blocks = graph_blocks(predictor, graphs, smiles, per_node, predictor.batch_size(wanted.batch_size))
-    columns = AnswerColumns(predictor.task, wanted.samples > 0, "picked_nodes" if wanted.picks else None)
-    return write(predictor, output, header, columns, blocks, wanted, progress)
+    header = ["graph"] + ["node"] * (predictor.task.level == "node") + ["smiles"] * (smiles is not None)
+    blocks = graph_blocks(predictor, graphs, predictor.batch_size(wanted.batch_size), smiles)
+    return write(predictor, output, header, "picked_nodes", blocks, wanted, progress)
 
 
-def molecule_blocks(rows: Iterable[Row], header: list[str], column: str, size: int, lines: Lines) -> Iterator[Block]:
-    """Rows in blocks of ``size`` good molecules."""
-    raise NotImplementedError
+def check(predictor: Predictor, source: Path, output: Path, wanted: Wanted | None) -> Wanted:
+    """What is wanted, or an error before any work is done."""
+    wanted = wanted or Wanted()
+    if output.exists() and source.exists() and output.samefile(source):
+        raise DataError(f"{output}: is the input itself; choose another name for the output")
+    if output.is_dir():
+        raise DataError(f"{output}: is a folder; name a file for the output")
+    selection = predictor.run.config.selection
+    if wanted.picks and (selection.name == "none" or (selection.picks == 0 and selection.name != "full")):
+        raise ValueError(f"the policy '{selection.name}' of {predictor.run.folder} picks no nodes; leave --picks out")
+    if wanted.samples:
+        predictor.check_spread(wanted.samples, wanted.seed)
+    return wanted
+
+
+def write(
+    predictor: Predictor,
+    output: Path,
+    header: list[str],
+    picks: str,
+    blocks: Iterable[Block],
+    wanted: Wanted,
+    progress: Progress | None,
+) -> Written:
+    """Write the rows of all blocks with their answers.
+
+    Args:
+        predictor: the model.
+        output: the table.
+        header: the names of the columns that are kept of the input.
+        picks: the name of the column of picked nodes.
+        blocks: the input.
+        wanted: what to write besides the predictions.
+        progress: told how far it is.
+    """
+    columns = AnswerColumns(predictor.task, wanted.samples > 0, picks if wanted.picks else None)
+    names = columns.names(header)
+    rows = failed = 0
+    with replacing(output) as part, opened(part, output) as file:
+        writer = csv.writer(file, delimiter="\t" if ".tsv" in output.suffixes else ",", lineterminator="\n")
+        writer.writerow([*header, *names])
+        for block in blocks:
+            answered: Iterator[list[str]] = iter(())
+            if block.graphs is not None:
+                # One block is one batch, whatever its rows are.
+                answer = predictor.answer(
+                    block.graphs, batch_size=wanted.batch_size, samples=wanted.samples, seed=wanted.seed
+                )
+                answered = iter(columns.cells(answer, block.owners))
+            nothing = [""] * (len(names) - 1)
+            for cells, error in zip(block.cells, block.errors, strict=True):
+                writer.writerow([*cells, *nothing, error] if error else [*cells, *next(answered)])
+            rows += len(block.cells)
+            failed += sum(map(bool, block.errors))
+            if progress:
+                progress(rows, block.position)
+    return Written(rows, failed, tuple(names))
+
+
+@contextmanager
+def opened(part: Path, output: Path) -> Iterator[IO[str]]:
+    """A text file to write to, packed where the ``output`` that it becomes is called ``.gz``."""
+    # A byte that is no UTF-8 is kept as \udcXX, so that the output is UTF-8 whatever the input was.
+    with (
+        gzip.open(part, "wb") if output.suffix == ".gz" else part.open("wb") as raw,
+        io.TextIOWrapper(cast(IO[bytes], raw), encoding="utf-8", errors="backslashreplace", newline="") as file,
+    ):
+        yield file

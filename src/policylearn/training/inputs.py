@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import cast
+from typing import TypeAlias, cast
 
 import numpy as np
 from torch_geometric.data import Batch, Data
@@ -14,7 +14,7 @@ from policylearn.data.molecules import featurise_many
 from policylearn.data.packed import Array, as_table
 from policylearn.nn import Features
 
-Items = str | Data | Batch | PackedGraphs | Iterable[str] | Iterable[Data]
+Items: TypeAlias = "str | Data | Batch | PackedGraphs | Iterable[str] | Iterable[Data]"
 """One SMILES or many, a PyG ``Data`` or many, a PyG ``Batch``, or packed graphs."""
 
 

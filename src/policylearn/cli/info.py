@@ -1,0 +1,160 @@
+"""``policylearn info``: this installation, or one run."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from jsonargparse import ArgumentParser, Namespace
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from policylearn.models import NetworkConfig
+    from policylearn.training import Run
+
+NAME = "info"
+HELP = "show this installation, or what a run was trained on and how well"
+
+EXTRAS = {"fast": "numba", "sweep": "optuna", "tensorboard": "tensorboard", "wandb": "wandb"}
+"""What ``pip install policylearn[EXTRA]`` brings."""
+
+
+def add_options(parser: ArgumentParser) -> None:
+    """Options of the verb."""
+    parser.add_argument(
+        "run", type=Path | None, nargs="?", default=None, help="a run folder; none for the installation"
+    )
+
+
+def run(options: Namespace) -> int:
+    """Print one table, and a warning where there is one."""
+    from rich.console import Console
+
+    console = Console()
+    # A pipe has no width: its lines are never cut or folded.
+    wide = Console(width=None if console.is_terminal else 1000)
+    if options.run is None:
+        wide.print(two_columns("policylearn", installation()))
+        return 0
+    from policylearn.training import load_run
+    from policylearn.training.predictor import dependence, looks_at_batch
+
+    folder, folds = find_folds(options.run)
+    found = load_run(folder)
+    wide.print(two_columns(str(options.run), describe(found, folds)))
+    if found.facts.dataset.get("caveat"):
+        warn(console, f"{found.facts.dataset['name']}: {found.facts.dataset['caveat']}")
+    if looks_at_batch(found.config):
+        warn(console, dependence(found))
+    return 0
+
+
+def warn(console: Any, text: str) -> None:
+    """A yellow line."""
+    console.print(f"⚠ {text}", style="yellow", highlight=False, markup=False, soft_wrap=True)
+
+
+def two_columns(title: str, rows: Iterable[tuple[str, str]]) -> Table:
+    """Names and values."""
+    from rich.markup import escape
+    from rich.table import Table
+
+    table = Table(title=escape(title), show_header=False, title_justify="left")
+    table.add_column(style="bold", no_wrap=True)
+    table.add_column(overflow="fold")
+    for name, value in rows:
+        table.add_row(name, escape(value))
+    return table
+
+
+def installation() -> Iterable[tuple[str, str]]:
+    """What is installed and what is there to work with."""
+    import os
+    import platform
+    from importlib.metadata import version
+    from importlib.util import find_spec
+
+    import torch
+
+    from policylearn.data import CATALOG, data_root
+    from policylearn.training.runs import PACKAGES
+
+    for name in PACKAGES:
+        yield name, version(name)
+    yield "Python", f"{platform.python_version()} on {platform.system()} {platform.machine()}"
+    yield "torch threads", f"{torch.get_num_threads()} of {os.cpu_count()} cores"
+    gpus = [torch.cuda.get_device_name(index) for index in range(torch.cuda.device_count())]
+    metal = ["mps"] if torch.backends.mps.is_available() else []
+    yield "devices", ", ".join(["cpu", *gpus, *metal])
+    for extra, package in EXTRAS.items():
+        there = find_spec(package) is not None
+        yield f"extra '{extra}'", f"{package} {version(package)}" if there else f"not installed: {package}"
+    root = data_root()
+    yield "data root", str(root) + ("" if root.is_dir() else " (not there yet)")
+    present = {name: (root / entry.file).exists() for name, entry in CATALOG.items()}
+    yield "datasets there", ", ".join(name for name, there in present.items() if there) or "none"
+    yield "datasets absent", ", ".join(name for name, there in present.items() if not there) or "none"
+
+
+def find_folds(folder: Path) -> tuple[Path, dict[str, Any] | None]:
+    """The folder to read and, where it is one of several folds, the metrics of all of them together."""
+    from policylearn.training.runs import FACTS, METRICS
+
+    first = folder / "fold-0"
+    if (folder / FACTS).exists() or not (folder / METRICS).exists() or not first.is_dir():
+        return folder, None
+    return first, json.loads((folder / METRICS).read_text(encoding="utf-8"))
+
+
+def describe(found: Run, folds: dict[str, Any] | None) -> Iterable[tuple[str, str]]:
+    """A run in short."""
+    config, facts, task = found.config, found.facts, found.facts.task
+    metrics = found.metrics if folds is None else folds
+    data = facts.dataset
+    fold = "" if facts.fold is None or folds else f", fold {facts.fold}"
+    yield "data", f"{data['name']}, {data['graphs']:,} graphs{fold}, fingerprint {data['fingerprint'][:12]}"
+    names = f" ({', '.join(task.classes)})" if task.classes else ""
+    yield "task", f"{task.kind} of {', '.join(task.targets)}{names}, a prediction a {task.level}"
+    yield "input", "SMILES, or graphs with OGB's features" if facts.featuriser else "graphs with the same features"
+    selection = config.selection
+    picks = "" if selection.name in ("none", "full") else f", {selection.picks} picks"
+    learned = f", mode {selection.mode}, estimator {selection.estimator}" if selection.name == "learned" else ""
+    yield "policy", f"{selection.name}{picks}{learned}"
+    yield "prediction network", network(config.prediction)
+    if selection.name == "learned":
+        norm = "batch norm over the whole bag" if selection.mode == "paper" else f"{selection.norm} norm"
+        yield "selection network", f"{network(selection.network or config.prediction, norm)}"
+    yield "pooling, readout", f"{config.pooling} over copies, {config.readout} over nodes"
+    fit = config.fit
+    yield "training", f"{fit.epochs} epochs of batches of {fit.batch_size}, seed {fit.seed}"
+    yield from figures(metrics)
+    yield "evaluation", f"batches of {facts.evaluation_batch_size}, {facts.threads} threads"
+    yield "trained with", ", ".join(f"{name} {version}" for name, version in facts.versions.items())
+    yield "trained on", facts.machine
+    yield "format", str(facts.format)
+
+
+def figures(metrics: dict[str, Any]) -> Iterable[tuple[str, str]]:
+    """What came out."""
+    if not metrics:
+        yield "metrics", "none: the run has not finished"
+        return
+    better = "higher" if metrics["higher_is_better"] else "lower"
+    deviation = f" ± {metrics['test_deviation']:.4g} over {len(metrics['folds'])} folds" if "folds" in metrics else ""
+    yield f"valid {metrics['metric']}", f"{metrics['valid']:.6g} ({better} is better)"
+    yield f"test {metrics['metric']}", f"{metrics['test']:.6g}{deviation}"
+    yield "best epoch", f"{metrics['best_epoch'] + 1} of {metrics['epochs']}, {metrics['seconds']:.0f} s in all"
+    counts = metrics["parameters"]
+    yield "weights", f"{counts['prediction']:,} prediction + {counts['selection']:,} selection"
+
+
+def network(config: NetworkConfig, norm: str | None = None) -> str:
+    """A network in short."""
+    residual = ", residual" if config.residual else ""
+    dropout = f", dropout {config.dropout:g}" if config.dropout else ""
+    frozen = "" if config.track_running_stats or norm else " without running statistics"
+    shown = norm or f"{config.norm} norm{frozen}"
+    return f"{config.layers} layers of {config.conv}, {config.channels} channels, {shown}{residual}{dropout}"

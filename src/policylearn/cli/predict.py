@@ -1,0 +1,129 @@
+"""``policylearn predict``: a table of molecules (or packed graphs) in, the same rows with predictions out."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+from typing import TYPE_CHECKING
+
+from jsonargparse import ArgumentParser, Namespace
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from policylearn.training.files import Progress, Written
+    from policylearn.training.predictor import Predictor
+
+NAME = "predict"
+HELP = "predict on a CSV of SMILES or on packed graphs; exit code 1 if some rows could not be predicted"
+
+SOME_ROWS_FAILED = 1
+
+
+def add_options(parser: ArgumentParser) -> None:
+    """Options of the verb."""
+    parser.add_argument("run", type=Path, help="the run folder")
+    parser.add_argument("input", type=Path, help="a CSV or TSV of SMILES (.gz too), or a packed .npz")
+    parser.add_argument(
+        "-o", "--output", type=Path, required=True, help="the CSV or TSV (.gz too); it appears once it is whole"
+    )
+    parser.add_argument(
+        "--smiles", type=str | None, default=None, help="the column of molecules (default: its name in training)"
+    )
+    parser.add_argument(
+        "--batch-size", type=int | None, default=None, help="graphs looked at together (default: the run's)"
+    )
+    parser.add_argument("--picks", action="store_true", help="write the picked atoms, counted from 0")
+    parser.add_argument(
+        "--spread", type=int, default=0, help="write the standard deviation over so many bags that the policy draws"
+    )
+    parser.add_argument("--seed", type=int, default=0, help="of the draws for the spread")
+
+
+def run(options: Namespace) -> int:
+    """Predict row by row, with a progress bar on a terminal, and say how many rows failed."""
+    import warnings
+
+    from rich.console import Console
+
+    from policylearn.training.files import Wanted, predict_packed, predict_table
+    from policylearn.training.predictor import BatchWarning, load
+
+    if options.spread < 0:
+        raise ValueError(f"'spread' must be >= 2, or 0 for none (got {options.spread})")
+    console = Console(stderr=True)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", BatchWarning)
+        predictor = load(options.run)
+    for warning in caught:
+        console.print(f"⚠ {warning.message}", style="yellow", highlight=False, markup=False, soft_wrap=True)
+    source, output = options.input, options.output
+    wanted = Wanted(options.batch_size, options.picks, options.spread, options.seed)
+    with stopping(), progress_bar(console, source) as progress:
+        if source.suffix == ".npz":
+            written = predict_packed(predictor, source, output, wanted, progress=progress)
+        else:
+            written = predict_table(predictor, source, output, wanted, smiles=options.smiles, progress=progress)
+    print(summary(predictor, output, written))  # noqa: T201 - the command's answer
+    return SOME_ROWS_FAILED if written.failed else 0
+
+
+def summary(predictor: Predictor, output: Path, written: Written) -> str:
+    """One line on what was written."""
+    *names, error = written.columns
+    text = f"{output}: {written.rows - written.failed:,} of {written.rows:,} rows predicted ({', '.join(names)})"
+    return text + (f"; {written.failed:,} failed, column '{error}' says why" if written.failed else "")
+
+
+@contextmanager
+def stopping() -> Iterator[None]:
+    """Turn the polite signal to stop into an exit that clears up, as Ctrl-C does: no half file is left behind."""
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        raise SystemExit(128 + number)
+
+    before = signal.signal(signal.SIGTERM, stop)
+    try:
+        yield
+    except KeyboardInterrupt:
+        sys.stderr.write("interrupted: nothing was written\n")
+        raise SystemExit(128 + signal.SIGINT) from None
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+@contextmanager
+def progress_bar(console: Console, source: Path) -> Iterator[Progress]:
+    """A bar by the share of the input that has been read; where that is not known, rows alone are counted."""
+    from rich.progress import (
+        BarColumn,
+        Progress,
+        TaskProgressColumn,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+
+    from policylearn.data.packed import read_arrays
+
+    total: int | None = None
+    if source.suffix == ".npz" and source.is_file():
+        pointer = read_arrays(source, only=("node_ptr",)).get("node_ptr")
+        total = None if pointer is None else pointer.size - 1
+    elif source.suffix != ".gz" and source.is_file():
+        total = source.stat().st_size
+    text = TextColumn("{task.fields[rows]:,} rows")
+    columns = (TextColumn("predicting"), BarColumn(), TaskProgressColumn(), text, TimeElapsedColumn())
+    with Progress(
+        *columns, TimeRemainingColumn(), console=console, transient=True, disable=not console.is_terminal
+    ) as bars:
+        bar = bars.add_task("", total=total, rows=0)
+
+        def move(rows: int, position: int) -> None:
+            bars.update(bar, completed=position, rows=rows)
+
+        yield move
