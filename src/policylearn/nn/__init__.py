@@ -19,7 +19,7 @@ from policylearn.nn.features import (
     build_edge_encoder,
     build_node_encoder,
 )
-from policylearn.nn.graphs import Graphs, Members, Rows
+from policylearn.nn.graphs import Graphs, Members, rows_of
 from policylearn.nn.norms import NoNorm, NormKind, NormScope, RowBatchNorm, RowLayerNorm, build_norm
 from policylearn.nn.pooling import MLP, GraphReadout, NodePooling, NodeReadout, SlotPool, SlotPooling
 from policylearn.nn.segments import segment_argmax, segment_log_softmax, segment_max, segment_mean, segment_sum
@@ -46,7 +46,6 @@ __all__ = [
     "RealEncoder",
     "RowBatchNorm",
     "RowLayerNorm",
-    "Rows",
     "SingleStreamEncoder",
     "SingleStreamLayer",
     "SlotPool",
@@ -57,6 +56,7 @@ __all__ = [
     "build_edge_encoder",
     "build_node_encoder",
     "build_norm",
+    "rows_of",
     "segment_argmax",
     "segment_log_softmax",
     "segment_max",

@@ -8,15 +8,14 @@ import torch
 from torch import Tensor, nn
 from torch_geometric.nn import MessagePassing
 
-from policylearn.kernels import collect, gather, neighbour_sum
-from policylearn.nn.features import CategoricalEdges, EdgeTerm, RealEdges
-from policylearn.nn.graphs import Rows
+from policylearn.kernels import Layout, gin_sum, gine_sum
+from policylearn.nn.features import CategoricalEdges, RealEdges
 
 
 class Conv(Protocol):
     """One round of message passing, the same for every copy."""
 
-    def __call__(self, states: Tensor, rows: Rows, edge_attr: Tensor | None) -> Tensor:
+    def __call__(self, states: Tensor, rows: Layout, edge_attr: Tensor | None) -> Tensor:
         """Pass messages, ``(R, C_in) -> (R, C_out)``."""
 
 
@@ -42,25 +41,21 @@ class GIN(nn.Module):
         self.eps = nn.Parameter(torch.zeros(1))
         self.lin1, self.norm, self.lin2, self.edges = lin1, norm, lin2, edges
 
-    def forward(self, states: Tensor, rows: Rows, edge_attr: Tensor | None) -> Tensor:
+    def forward(self, states: Tensor, rows: Layout, edge_attr: Tensor | None) -> Tensor:
         """Pass messages, ``(R, C_in) -> (R, C_out)``."""
-        summed = self._sum(states, rows, edge_attr)
-        hidden = self.norm(self.lin1((1 + self.eps) * states + summed), rows.width)
-        out: Tensor = self.lin2(torch.relu(hidden))
-        return out
-
-    def _sum(self, states: Tensor, rows: Rows, edge_attr: Tensor | None) -> Tensor:
-        wide = states.reshape(rows.adjacency.num_nodes, -1)  # (N * S, C) -> (N, S * C)
+        scale = 1 + self.eps
         if self.edges is None:
-            return neighbour_sum(wide, rows.adjacency).view_as(states)
-        if edge_attr is None:
+            summed = gin_sum(states, rows, scale)
+        elif edge_attr is None:
             raise ValueError(
                 "the layer has an edge encoder, but the batch has no 'edge_attr'; build it with edges of kind 'none'"
             )
-        term = message_terms(self.edges(edge_attr), rows)  # (E, C)
-        messages = gather(wide, rows.adjacency).view(len(term), rows.width, states.shape[1])  # (E, S, C)
-        messages = torch.relu(messages + term.unsqueeze(1))
-        return collect(messages.flatten(1), rows.adjacency).view_as(states)
+        else:
+            term = self.edges(edge_attr)
+            summed = gine_sum(states, rows, scale, term.values, term.index)
+        hidden = self.norm(self.lin1(summed), rows.copies)
+        out: Tensor = self.lin2(torch.relu(hidden))
+        return out
 
 
 class PyGConv(nn.Module):
@@ -75,18 +70,14 @@ class PyGConv(nn.Module):
         super().__init__()
         self.conv, self.edges = conv, edges
 
-    def forward(self, states: Tensor, rows: Rows, edge_attr: Tensor | None) -> Tensor:
+    def forward(self, states: Tensor, rows: Layout, edge_attr: Tensor | None) -> Tensor:
         """Pass messages, ``(R, C_in) -> (R, C_out)``."""
-        adjacency = rows.adjacency
+        adjacency, copies = rows.wide()
         edge_index = torch.stack([adjacency.source, adjacency.target])
         extra = {}
         if self.edges is not None and edge_attr is not None:
-            extra["edge_attr"] = message_terms(self.edges(edge_attr), rows)
-        copies = states.view(adjacency.num_nodes, rows.width, -1).unbind(1)  # (N * S, C) -> S times (N, C)
-        return torch.stack([self.conv(copy, edge_index, **extra) for copy in copies], dim=1).flatten(0, 1)
-
-
-def message_terms(term: EdgeTerm, rows: Rows) -> Tensor:
-    """The edge encoder's vector for each message, ``(E, C)``."""
-    edge = rows.adjacency.edge
-    return term.values.index_select(0, edge if term.index is None else term.index.index_select(0, edge))
+            term = self.edges(edge_attr)
+            index = adjacency.edge if term.index is None else term.index.index_select(0, adjacency.edge)
+            extra["edge_attr"] = term.values.index_select(0, index)
+        parts = states.view(adjacency.num_nodes, copies, -1).unbind(1)  # (N * S, C) -> S times (N, C)
+        return torch.stack([self.conv(part, edge_index, **extra) for part in parts], dim=1).flatten(0, 1)

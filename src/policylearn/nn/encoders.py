@@ -9,8 +9,9 @@ import torch
 from torch import Tensor, nn
 
 from policylearn.bags import Bag
+from policylearn.kernels import Layout
 from policylearn.nn.convs import Conv
-from policylearn.nn.graphs import Graphs, Rows
+from policylearn.nn.graphs import Graphs, rows_of
 
 
 class Encoder(Protocol):
@@ -27,9 +28,9 @@ class StreamLayer(nn.Module):
         super().__init__()
         self.conv, self.norm = conv, norm
 
-    def forward(self, states: Tensor, rows: Rows, edge_attr: Tensor | None) -> Tensor:
+    def forward(self, states: Tensor, rows: Layout, edge_attr: Tensor | None) -> Tensor:
         """One layer of one stream, ``(R, C_in) -> (R, C)``."""
-        return torch.relu(self.norm(self.conv(states, rows, edge_attr), rows.width))
+        return torch.relu(self.norm(self.conv(states, rows, edge_attr), rows.copies))
 
 
 class TwoStreamLayer(nn.Module):
@@ -50,7 +51,7 @@ class TwoStreamLayer(nn.Module):
         self.dropout = nn.Dropout(dropout)
         self.residual = residual
 
-    def forward(self, h: Tensor, p: Tensor, rows: Rows, edge_attr: Tensor | None) -> tuple[Tensor, Tensor]:
+    def forward(self, h: Tensor, p: Tensor, rows: Layout, edge_attr: Tensor | None) -> tuple[Tensor, Tensor]:
         """Both streams, ``(R, C)`` and ``(R, C)``."""
         new = self.dropout(self.features(torch.cat([h, p], dim=1), rows, edge_attr))
         return new + h if self.residual else new, self.marks(p, rows, None)
@@ -78,7 +79,7 @@ class TwoStreamEncoder(nn.Module):
 
     def forward(self, graphs: Graphs, bag: Bag) -> Tensor:
         """Node states of every copy, ``(R, C)``."""
-        rows = Rows.of(graphs, bag)
+        rows = rows_of(graphs, bag)
         p = bag.marks.unsqueeze(1)  # (R, 1)
         h = torch.cat([p, rows.spread(self.node_encoder(graphs.x))], dim=1)  # (R, C)
         for layer in self.layers:
@@ -101,7 +102,7 @@ class SingleStreamLayer(nn.Module):
         self.dropout = nn.Dropout(dropout)
         self.residual = residual
 
-    def forward(self, h: Tensor, rows: Rows, edge_attr: Tensor | None) -> Tensor:
+    def forward(self, h: Tensor, rows: Layout, edge_attr: Tensor | None) -> Tensor:
         """One layer, ``(R, C) -> (R, C)``."""
         new: Tensor = self.dropout(self.features(h, rows, edge_attr))
         return new + h if self.residual else new
@@ -122,7 +123,7 @@ class SingleStreamEncoder(nn.Module):
 
     def forward(self, graphs: Graphs, bag: Bag) -> Tensor:
         """Node states of every copy, ``(R, C)``."""
-        rows = Rows.of(graphs, bag)
+        rows = rows_of(graphs, bag)
         h: Tensor = rows.spread(self.node_encoder(graphs.x))
         for layer in self.layers:
             h = layer(h, rows, graphs.edge_attr)

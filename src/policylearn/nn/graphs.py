@@ -9,7 +9,7 @@ from torch import Tensor
 from torch_geometric.data import Batch, Data
 
 from policylearn.bags import Bag
-from policylearn.kernels import Adjacency
+from policylearn.kernels import Adjacency, Layout
 
 
 @dataclass(frozen=True)
@@ -137,28 +137,6 @@ class Graphs:
         )
 
 
-@dataclass(frozen=True)
-class Rows:
-    """How the rows of a bag hang together: which adjacency to sum over, and how many copies are side by side.
-
-    Args:
-        adjacency: over N nodes, each a wide row of ``width`` copies; over single rows where graphs differ in copies.
-        width: copies side by side in one wide row.
-        row_ptr: where the rows of each node start, ``(N + 1,)``.
-    """
-
-    adjacency: Adjacency
-    width: int
-    row_ptr: Tensor
-
-    @staticmethod
-    def of(graphs: Graphs, bag: Bag) -> Rows:
-        """The wide form where all graphs have equally many copies, else one row at a time."""
-        if bag.width is not None:
-            return Rows(graphs.adjacency, bag.width, bag.row_ptr)
-        return Rows(graphs.adjacency.expand(bag.row_ptr), 1, bag.row_ptr)
-
-    def spread(self, nodes: Tensor) -> Tensor:
-        """Give each copy of a node the node's own values, ``(N, C) -> (R, C)``."""
-        count = self.row_ptr[1:] - self.row_ptr[:-1]
-        return torch.repeat_interleave(nodes, count, dim=0, output_size=int(self.row_ptr[-1]))
+def rows_of(graphs: Graphs, bag: Bag) -> Layout:
+    """How the rows of a bag of these graphs hang together."""
+    return Layout(graphs.adjacency, bag.row_ptr, bag.width)
