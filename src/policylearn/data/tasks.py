@@ -102,8 +102,3 @@ class Task:
         """Mean loss over the labels that are there."""
         value, known = self.loss_terms(output, y)
         return value.sum() / known.sum().clamp(min=1)
-
-    def cost(self, output: Tensor, y: Tensor) -> Tensor:
-        """Each row's own mean loss over its labels, ``(R,)``; 0 for a row without labels."""
-        value, known = self.loss_terms(output, y)
-        return value.sum(dim=1) / known.sum(dim=1).clamp(min=1)
