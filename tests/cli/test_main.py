@@ -9,7 +9,8 @@ import pytest
 
 from policylearn import __version__
 from policylearn.cli import datasets, main
-from policylearn.cli.main import VERBS
+from policylearn.cli.main import VERBS, build_parser
+from policylearn.cli.tree import walk
 
 
 def test_help_names_every_verb(capsys: pytest.CaptureFixture[str]) -> None:
@@ -27,12 +28,51 @@ def test_version(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out.split() == ["policylearn", __version__]
 
 
-@pytest.mark.parametrize("words", [[], ["dataset"], ["datasets", "sho"], ["datasets", "show", "csl", "--cou", "2"]])
-def test_words_are_not_guessed(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+COMPLAINTS = {
+    "": "say what to do: policylearn train | ",
+    "dataset": "'policylearn' has no verb 'dataset'; did you mean 'datasets'?",
+    "--versio": "'policylearn' has no option '--versio'; did you mean '--version'?",
+    "datasets sho": "'policylearn datasets' has no verb 'sho'; did you mean 'show'?",
+    "datasets show": "'policylearn datasets show' needs NAME; see 'policylearn datasets show --help'",
+    "datasets show csl --cou 2": "'policylearn datasets show' has no option '--cou'; did you mean '--count'?",
+    "demo now": "'policylearn demo' takes no further word 'now'; see 'policylearn demo --help'",
+    "demo --steps x": "'steps' must be a whole number (got x); see 'policylearn demo --help'",
+    "demo --steps": "argument --steps: expected one argument; see 'policylearn demo --help'",
+    "demo --qqq": "'policylearn demo' has no option '--qqq'; see 'policylearn demo --help'",
+    "train": "'policylearn train' needs DATASET; see",
+    "train zinc --pick 2": "'policylearn train' has no option '--pick'; did you mean '--picks'?",
+    "train zinc --picks x": "'picks' must be a whole number (got x); see",
+    "train zinc --tau 2": "'policylearn train' has no option '--tau'; did you mean '--selection.tau'?",
+    "train zinc --fit.epoch=2": "'policylearn train' has no option '--fit.epoch'; did you mean '--fit.epochs'?",
+    "train zinc --optim.selection_lr 1": "'policylearn train' has no option '--optim.selection_lr'; did you mean"
+    " '--optim.selection_learning_rate'?",
+    "train zinc --selection.mode fast": "'selection.mode' must be one of incremental, paper (got fast); see",
+    "train zinc --selection.network.chan 3": "there is no setting 'selection.network.chan'; did you mean"
+    " '--selection.network.channels'?",
+}
+
+
+@pytest.mark.parametrize("words", COMPLAINTS)
+def test_words_are_not_guessed(words: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as stop:
-        main(words)
+        main(words.split())
     assert stop.value.code == 2
-    assert "error:" in capsys.readouterr().err
+    captured = capsys.readouterr()
+    assert captured.err.startswith(f"error: {COMPLAINTS[words]}")
+    assert captured.err.count("\n") == 1
+    assert captured.out == ""
+
+
+@pytest.mark.parametrize("verb", [verb.NAME for verb in VERBS])
+def test_every_verb_has_a_help_that_says_what_each_option_does(verb: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as stop:
+        main([verb, "--help"])
+    assert stop.value.code == 0
+    text = capsys.readouterr().out
+    assert len(text.split("\n\n")[0].splitlines()) <= 12, "the usage can be read"
+    for _, parser in walk(build_parser([verb]), [verb]):
+        silent = [action.option_strings for action in parser._actions if action.option_strings and not action.help]
+        assert silent == []
 
 
 def test_bad_input_is_one_line_and_code_2(capsys: pytest.CaptureFixture[str]) -> None:

@@ -17,6 +17,10 @@ if TYPE_CHECKING:
 
 NAME = "train"
 HELP = "train a model on a dataset, a packed .npz or a CSV of SMILES"
+ABOUT = (
+    "Train a model and write a run folder. Settings that are not given are the paper's for the dataset and the policy;"
+    " for data that the paper does not use, they are the defaults shown below."
+)
 
 SHORTHANDS = {
     "policy": ("selection.name", "learned, random, full, none, degree or centrality (short for --selection.name)", str),
