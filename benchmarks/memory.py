@@ -1,8 +1,8 @@
 """Peak memory: of a training step against T, and of the full bag at inference against `max_rows`.
 
 Run with ``python -m benchmarks.memory``. Each setting has a process of its own, whose peak resident memory the system
-tells; what is resident right before the step (program, data and model) is taken off. The C library is told to give freed
-tensors back at once: by default it keeps those below 32 MiB, and small settings would look larger than they are.
+tells; what is resident right before the step (program, data and model) is taken off. The C library is told to give
+freed tensors back at once: by default it keeps those below 32 MiB, and small settings would look larger than they are.
 """
 
 from __future__ import annotations
