@@ -19,7 +19,12 @@ if TYPE_CHECKING:
     from policylearn.training.predictor import Predictor
 
 NAME = "predict"
-HELP = "predict on a CSV of SMILES or on packed graphs; exit code 1 if some rows could not be predicted"
+HELP = "predict on a CSV of SMILES or on packed graphs"
+ABOUT = (
+    "Predict on a CSV of SMILES or on packed graphs. Every row of the input comes out in its place with its columns,"
+    " then the predictions; a row that cannot be predicted has none, and its reason in the last column, 'error'. The"
+    " exit code is 0 if all rows were predicted, 1 if some were not, and 2 if nothing was written."
+)
 
 SOME_ROWS_FAILED = 1
 

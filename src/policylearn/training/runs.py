@@ -80,6 +80,8 @@ class Run:
     def build(self) -> SubgraphGNN:
         """The trained model."""
         model = make_model(self.config, self.facts.task, self.facts.node_features, self.facts.edge_features)
+        if self.config.fit.precision == "64-true":
+            model.double()
         path = self.folder / WEIGHTS
         try:
             model.load_state_dict(load_file(path))

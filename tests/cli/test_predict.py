@@ -1,0 +1,292 @@
+"""``policylearn predict``: every row in its place, explained or predicted, and never half a file."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from policylearn.cli import main
+from policylearn.data import PackedGraphs
+from policylearn.training import Answer, Predictor, load, load_source
+from policylearn.training.config import DataConfig
+from policylearn.training.files import Wanted, predict_table
+from tests.training.molecules import molesol, read_table, small_run, write_table
+from tests.training.tiny import write_graphs
+
+BROKEN = {
+    "n,C1CC,1.5": "unclosed ring",
+    "n,C(C)(C)(C)(C)C,1.5": "Explicit valence for atom # 0 C",
+    "n,c1cccc1,1.5": "Can't kekulize mol",
+    "n,CC(,1.5": "syntax error, check for mistakes around position 3",
+    "n,CC),1.5": "extra close parentheses",
+    "n,Xx,1.5": "syntax error",
+    "n,hello world,1.5": "syntax error",
+    "n,[C,1.5": "syntax error",
+    "n,C#,1.5": "syntax error",
+    "n,café,1.5": r"'\xe9' is no character of SMILES",
+    "n,,1.5": "the SMILES is empty",
+    "n, ,1.5": "the SMILES is empty",
+    "n,CCO": "has 2 cells, the header 3",
+    "n,CCO,1.5,2.5": "has 4 cells, the header 3",
+    'n,"CCO"x,1.5': "not valid CSV",
+    'n,"CC\nO",1.5': "runs over several lines",
+    "caf\udce9,CCO,1.5": "byte 0xe9 after 'caf' is not UTF-8",
+}
+"""Rows without a molecule, and the reason."""
+WITHOUT_TARGET = ("n,CCO,", "n,CCO,abc", "n,CCO,1e99")
+"""Rows that cannot be learnt from, but can be predicted on."""
+
+
+def predict(*words: object) -> int:
+    return main(["predict", *map(str, words)])
+
+
+@pytest.fixture(scope="module")
+def thousand(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[str]]:
+    """A CSV of 1,000 rows, 20 of them broken, and its rows as text."""
+    smiles, values = molesol()
+    rows = [f"m{at},{text},{value}" for at, (text, value) in enumerate(zip(smiles, values, strict=True))][:980]
+    for at, row in enumerate([*BROKEN, *WITHOUT_TARGET]):
+        rows.insert(at * 50 + 7, row)
+    path = tmp_path_factory.mktemp("thousand") / "m.csv"
+    path.write_bytes("\n".join(["name,smiles,logS", *rows, ""]).encode("utf-8", "surrogateescape"))
+    return path, rows
+
+
+@pytest.fixture(scope="module")
+def run(thousand: tuple[Path, list[str]]) -> Path:
+    path, _ = thousand
+    return small_run(path.parent / "run", path, "logS", data={"on_error": "skip"}, fit={"epochs": 2, "batch_size": 64})
+
+
+def test_a_thousand_molecules_with_twenty_broken_rows(
+    thousand: tuple[Path, list[str]], run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path, rows = thousand
+    assert len(rows) == 1000
+    source = load_source(DataConfig(str(path), ("logS",), on_error="skip"))
+    assert source.report is not None
+    assert len(source.report.dropped) == 20
+    assert len(source.dataset) == 980
+
+    output = tmp_path / "out.csv"
+    assert predict(run, path, "-o", output, "--picks", "--spread", 3) == 1
+    assert capsys.readouterr().out == (
+        f"{output}: 983 of 1,000 rows predicted (predicted_logS, spread_logS, picked_atoms);"
+        " 17 failed, column 'error' says why\n"
+    )
+    written = read_table(output)
+    assert list(written[0]) == ["name", "smiles", "logS", "predicted_logS", "spread_logS", "picked_atoms", "error"]
+    assert len(written) == len(rows)
+    line = 2
+    for row, answer in zip(rows, written, strict=True):
+        reason = BROKEN.get(row)
+        if reason is None:
+            assert f"{answer['name']},{answer['smiles']},{answer['logS']}" == row
+            assert answer["error"] == ""
+        else:
+            assert answer["error"].startswith(f"line {line}: ")
+            assert reason in answer["error"]
+            assert [answer[name] for name in ("predicted_logS", "spread_logS", "picked_atoms")] == ["", "", ""]
+            if '"' not in row and row.count(",") == 2:
+                kept = f"{answer['name']},{answer['smiles']},{answer['logS']}"
+                assert kept == row.encode("utf-8", "backslashreplace").decode()
+        line += 1 + row.count("\n")
+
+    good = [answer for answer in written if not answer["error"]]
+    answer = load(run).answer([row["smiles"] for row in good], samples=3)
+    np.testing.assert_allclose([float(row["predicted_logS"]) for row in good], answer.values[:, 0], atol=1e-5)
+    np.testing.assert_allclose([float(row["spread_logS"]) for row in good], answer.spread[:, 0], atol=1e-5)
+    assert [list(map(int, row["picked_atoms"].split())) for row in good] == answer.picks
+
+
+def test_the_table_does_not_depend_on_the_batch_size(run: Path, tmp_path: Path) -> None:
+    data = write_table(tmp_path / "m.tsv.csv", ("smiles",), molesol()[0][:100])
+    columns = []
+    for size in (1, 7, 512):
+        assert predict(run, data, "-o", tmp_path / "out.csv", "--batch-size", size) == 0
+        columns.append([float(row["predicted_logS"]) for row in read_table(tmp_path / "out.csv")])
+    np.testing.assert_allclose(columns[1], columns[0], atol=1e-5)
+    np.testing.assert_allclose(columns[2], columns[0], atol=1e-5)
+
+
+def test_rows_stream_through(run: Path, tmp_path: Path) -> None:
+    data = write_table(tmp_path / "m.csv", ("smiles",), molesol()[0][:300])
+    output, seen = tmp_path / "out.csv", []
+
+    def look(rows: int, position: int) -> None:
+        assert not output.exists(), "the output appears when it is whole"
+        seen.append((rows, position))
+
+    written = predict_table(load(run), data, output, Wanted(batch_size=10), progress=look)
+    assert (written.rows, written.failed) == (300, 0)
+    assert [rows for rows, _ in seen] == list(range(10, 301, 10))
+    assert seen[0][1] < 1000, "no more is read than is needed"
+    assert seen[-1][1] == data.stat().st_size
+
+
+def test_a_killed_predict_leaves_no_half_file(run: Path, tmp_path: Path) -> None:
+    data = write_table(tmp_path / "m.csv", ("smiles",), molesol()[0] * 30)
+    output = tmp_path / "out" / "out.csv"
+    output.parent.mkdir()
+    output.write_text("what was there before\n")
+    code = "import sys; from policylearn.cli import main; sys.exit(main(sys.argv[1:]))"
+    words = map(str, ["predict", run, data, "-o", output, "--batch-size", 8])
+    process = subprocess.Popen([sys.executable, "-c", code, *words], env=os.environ | {"OMP_NUM_THREADS": "1"})
+    try:
+        while not any(part.stat().st_size for part in output.parent.glob(".out.csv.*.part")):
+            assert process.poll() is None, "it ended before it could be killed"
+            time.sleep(0.01)
+    finally:
+        process.kill()
+        process.wait()
+    assert process.returncode == -signal.SIGKILL
+    assert output.read_text() == "what was there before\n"
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_an_interrupted_predict_clears_up(
+    number: signal.Signals, run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = write_table(tmp_path / "m.csv", ("smiles",), molesol()[0][:50])
+    parts = []
+    plain = Predictor.answer
+
+    def interrupted(self: Predictor, *items: Any, **options: Any) -> Answer:
+        if parts:
+            os.kill(os.getpid(), number)
+        parts.extend(tmp_path.glob(".out.csv.*.part"))
+        return plain(self, *items, **options)
+
+    monkeypatch.setattr(Predictor, "answer", interrupted)
+    before = signal.getsignal(signal.SIGTERM)
+    with pytest.raises(SystemExit) as stop:
+        predict(run, data, "-o", tmp_path / "out.csv", "--batch-size", 8)
+    assert stop.value.code == 128 + number
+    assert len(parts) == 1, "it was at work"
+    assert [file.name for file in tmp_path.iterdir()] == ["m.csv"]
+    assert signal.getsignal(signal.SIGTERM) is before
+
+
+def test_names_that_are_taken_get_a_number(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    data, first, second = tmp_path / "m.csv", tmp_path / "1.csv.gz", tmp_path / "2.tsv"
+    data.write_text("SMILES;name;name\nCCO;a;b\n ;;\n\nC1;c;d\n")
+    assert predict(run, data, "-o", first, "--smiles", "SMILES") == 1
+    assert predict(run, first, "-o", second, "--smiles", "SMILES") == 1
+    header, *rows = gzip.decompress(first.read_bytes()).decode().splitlines()
+    assert header == "SMILES,name,name,predicted_logS,error"
+    assert [row.split(",")[:3] for row in rows] == [["CCO", "a", "b"], [" ", "", ""], ["C1", "c", "d"]]
+    header, *rows = second.read_text().splitlines()
+    assert header == "SMILES\tname\tname\tpredicted_logS\terror\tpredicted_logS_2\terror_2"
+    cells = [row.split("\t") for row in rows]
+    assert [row[3] == row[5] for row in cells] == [True, True, True]
+    assert "line 3: the SMILES is empty" in cells[1][4]
+    assert "column 'error_2'" in capsys.readouterr().out
+
+
+def test_a_table_without_rows_gives_one_without_rows(run: Path, tmp_path: Path) -> None:
+    (tmp_path / "m.csv").write_text("smiles,name\n")
+    assert predict(run, tmp_path / "m.csv", "-o", tmp_path / "out.csv") == 0
+    assert (tmp_path / "out.csv").read_text() == "smiles,name,predicted_logS,error\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["{run}", "{data}", "-o", "{data}"], "is the input itself"),
+        (["{run}", "nowhere.csv", "-o", "{out}"], "nowhere.csv: cannot be opened"),
+        (["nowhere", "{data}", "-o", "{out}"], "nowhere: no such run folder"),
+        (["{run}", "{data}", "-o", "{out}", "--smiles", "smile"], "did you mean 'smiles'?"),
+        (["{run}", "{data}", "-o", "{out}", "--spread", "1"], "'samples' >= 2"),
+        (["{run}", "{data}", "-o", "{out}", "--spread", "-3"], "'spread' must be >= 2"),
+        (["{run}", "{data}", "-o", "{out}", "--batch-size", "0"], "'batch_size' must be >= 1"),
+        (["{run}", "{data}", "-o", "{folder}"], "is a folder"),
+        (["{run}", "{torn}", "-o", "{out}"], "a quote opens and never closes"),
+    ],
+)
+def test_bad_input_is_one_line(
+    words: list[str], message: str, run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data, torn = tmp_path / "m.csv", tmp_path / "torn.csv"
+    data.write_text("smiles\nCCO\n")
+    torn.write_text('smiles\nCCO\n"CC\n')
+    names = {"run": run, "data": data, "torn": torn, "out": tmp_path / "out.csv", "folder": tmp_path}
+    assert predict(*(word.format(**names) for word in words)) == 2
+    captured = capsys.readouterr().err
+    assert message in captured
+    assert captured.count("\n") == 1
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["m.csv", "torn.csv"]
+    assert data.read_text() == "smiles\nCCO\n"
+
+
+def test_classes_have_names_and_probabilities(tmp_path: Path) -> None:
+    smiles, values = molesol()
+    levels = ["low" if value < -3 else "mid" if value < -2 else "high" for value in values[:60]]
+    toxic = ["yes" if value < -3 else "no" for value in values[:60]]
+    data = write_table(tmp_path / "m.csv", ("smiles", "level", "toxic"), smiles[:60], levels, toxic)
+    split = {"data": {"split": "random"}}
+    classes = small_run(tmp_path / "classes", data, "level", **split)
+    binary = small_run(tmp_path / "binary", data, "toxic", **split)
+    assert predict(classes, data, "-o", tmp_path / "1.csv", "--spread", 2) == 0
+    (row, *_) = read_table(tmp_path / "1.csv")
+    probabilities = {name: float(row[f"probability_{name}"]) for name in ("high", "low", "mid")}
+    assert sum(probabilities.values()) == pytest.approx(1, abs=1e-6)
+    assert row["predicted_level"] == max(probabilities, key=probabilities.__getitem__)
+    assert list(row)[-4:] == ["spread_high", "spread_low", "spread_mid", "error"]
+    assert predict(binary, data, "-o", tmp_path / "2.csv") == 0
+    rows = read_table(tmp_path / "2.csv")
+    assert list(rows[0])[3:] == ["predicted_toxic", "probability_yes", "error"]
+    assert all((row["predicted_toxic"] == "yes") == (float(row["probability_yes"]) >= 0.5) for row in rows)
+
+
+@pytest.mark.parametrize("node_level", [False, True])
+def test_packed_graphs(node_level: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    data = write_graphs(tmp_path / "g.npz", node_level=node_level)
+    run = small_run(tmp_path / "run", data)
+    graphs = PackedGraphs.load(data)
+    expected = load(run).answer(graphs)
+    foreign = graphs.x.copy()
+    foreign[graphs.node_ptr[4]] += 100
+    PackedGraphs(foreign, graphs.edge_index, graphs.edge_attr, graphs.node_ptr, graphs.edge_ptr, graphs.y).save(
+        tmp_path / "foreign.npz"
+    )
+    assert predict(run, data, "-o", tmp_path / "out.csv", "--picks", "--batch-size", 7) == 0
+    rows = read_table(tmp_path / "out.csv")
+    name = f"predicted_{load(run).task.targets[0]}"
+    assert list(rows[0]) == ["graph", *(["node"] if node_level else []), name, "picked_nodes", "error"]
+    np.testing.assert_allclose([float(row[name]) for row in rows], expected.values[:, 0], atol=1e-5)
+    sizes = graphs.num_nodes if node_level else np.ones(len(graphs), dtype=int)
+    assert [int(row["graph"]) for row in rows] == np.repeat(np.arange(len(graphs)), sizes).tolist()
+    assert all(row["picked_nodes"].split() == list(map(str, expected.picks[int(row["graph"])])) for row in rows)
+
+    assert predict(run, tmp_path / "foreign.npz", "-o", tmp_path / "out.csv") == 1
+    failed = [row for row in read_table(tmp_path / "out.csv") if row["error"]]
+    assert {row["graph"] for row in failed} == {"4"}
+    assert len(failed) == sizes[4]
+    assert "graph 4: 'x' column 0 holds category" in failed[0]["error"]
+    capsys.readouterr()
+    (tmp_path / "m.csv").write_text("smiles\nC\n")
+    assert predict(run, tmp_path / "m.csv", "-o", tmp_path / "other.csv") == 2
+    assert "cannot read molecules; give a packed .npz" in capsys.readouterr().err
+
+
+def test_paper_mode_is_announced_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    smiles, values = molesol()
+    data = write_table(tmp_path / "m.csv", ("smiles", "logS"), smiles[:60], values[:60])
+    run = small_run(tmp_path / "run", data, "logS", selection={"mode": "paper"})
+    assert predict(run, data, "-o", tmp_path / "1.csv") == 0
+    assert predict(run, data, "-o", tmp_path / "2.csv", "--batch-size", 3) == 0
+    assert (tmp_path / "1.csv").read_bytes() == (tmp_path / "2.csv").read_bytes()
+    assert capsys.readouterr().err.count("depends on the other graphs of its batch") == 2
+    assert main(["info", str(run)]) == 0
+    assert "mode paper" in (shown := capsys.readouterr().out)
+    assert "depends on the other graphs of its batch" in shown
