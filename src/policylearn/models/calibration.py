@@ -7,6 +7,7 @@ from collections.abc import Iterable
 import torch
 from torch_geometric.data import Batch
 
+from policylearn.models.objective import training_bags
 from policylearn.models.subgraph_gnn import SubgraphGNN
 from policylearn.nn import Graphs, RowBatchNorm
 
@@ -18,7 +19,8 @@ def calibrate(
     """Replace the running statistics of all batch norms by the plain mean over ``batches``; return how many there were.
 
     Running statistics trail behind weights that move. On graphs whose nodes are nearly alike the lag can be larger than
-    what tells two graphs apart, and evaluation then looks like chance although training has succeeded.
+    what tells two graphs apart, and evaluation then looks like chance although training has succeeded. The bags are
+    those of a training step: K bags of a graph share the unmarked copy, so one bag alone has other statistics.
 
     Args:
         model: left in the mode it was in.
@@ -35,7 +37,9 @@ def calibrate(
             count += 1
             for norm in norms:
                 norm.momentum = 1 / count
-            model(batch, generator=generator)
+            graphs = Graphs.of(batch)
+            selection, samples = training_bags(model, graphs, generator=generator)
+            model.predict(graphs, selection, samples=samples)
     finally:
         for norm, momentum in zip(norms, momenta, strict=True):
             norm.momentum = momentum

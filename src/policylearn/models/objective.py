@@ -64,23 +64,36 @@ def objective(
     """
     graphs = Graphs.of(batch)
     policy = model.policy
-    if not (isinstance(policy, LearnedPolicy) and policy.estimator == "rloo" and policy.picks > 0):
-        selection = model.select(graphs, generator=generator)
-        outputs = model.predict(graphs, selection)
-        values, known = terms(outputs, y)
-        mean = values.sum() / known.sum().clamp(min=1)
-        return Objective(mean, mean.detach(), outputs, selection)
-    samples = policy.samples
-    members = graphs.members.repeat(samples)
-    selection = policy(graphs, generator=generator, samples=samples).validate(members.ptr)
+    selection, samples = training_bags(model, graphs, generator=generator)
     outputs = model.predict(graphs, selection, samples=samples)
     values, known = terms(outputs, y.repeat(samples, *([1] * (y.dim() - 1))))
     mean = values.sum() / known.sum().clamp(min=1)
+    if samples == 1:
+        return Objective(mean, mean.detach(), outputs, selection)
+    members = graphs.members.repeat(samples)
     costs = graph_costs(values.detach(), known, members).view(samples, -1)  # (K * G,) -> (K, G)
+    assert isinstance(policy, LearnedPolicy), "no other policy draws several bags a graph"
     advantage = leave_one_out(costs, standardise=policy.standardise)
     assert selection.log_prob is not None, "a learned policy gives the probability of its picks in training"
     log_prob = selection.log_prob.sum(0).view(samples, -1)  # (T, K * G) -> (K, G)
     return Objective(mean + (advantage * log_prob).mean(), mean.detach(), outputs, selection)
+
+
+def training_bags(
+    model: SubgraphGNN, graphs: Graphs, *, generator: torch.Generator | None = None
+) -> tuple[Selection, int]:
+    """The bags of a training step and how many a graph has: K with `rloo`, else one.
+
+    Args:
+        model: in training mode.
+        graphs: G graphs.
+        generator: where the policy draws from.
+    """
+    policy = model.policy
+    if isinstance(policy, LearnedPolicy) and policy.estimator == "rloo" and policy.picks > 0:
+        ptr = graphs.members.repeat(policy.samples).ptr
+        return policy(graphs, generator=generator, samples=policy.samples).validate(ptr), policy.samples
+    return model.select(graphs, generator=generator), 1
 
 
 def graph_costs(values: Tensor, known: Tensor, members: Members) -> Tensor:
