@@ -10,19 +10,29 @@ from policylearn.theory.chance import (
 from policylearn.theory.checks import CHECKS, Check
 from policylearn.theory.depth import diameters, layers_needed, mark_is_seen
 from policylearn.theory.identify import BagKinds, Identification, bag_kinds, collection_told_apart, identification
+from policylearn.theory.learning import METHODS, Evaluation, Learned, LearningConfig, Method, learn
+from policylearn.theory.records import Record, load_record, run_all, save_record
 from policylearn.theory.separation import Separation, covering_model, separation
+from policylearn.theory.summary import Summary, learning_table, summarise
 from policylearn.theory.table import markdown_table
 from policylearn.theory.weights import covering_policy, degree_aware_policy, one_shot_policy
 from policylearn.theory.wl import UNMARKED, Colouring, marked_copies, refine
 
 __all__ = [
     "CHECKS",
+    "METHODS",
     "UNMARKED",
     "BagKinds",
     "Check",
     "Colouring",
+    "Evaluation",
     "Identification",
+    "Learned",
+    "LearningConfig",
+    "Method",
+    "Record",
     "Separation",
+    "Summary",
     "bag_kinds",
     "collection_told_apart",
     "covered",
@@ -33,13 +43,19 @@ __all__ = [
     "expected_draws",
     "identification",
     "layers_needed",
+    "learn",
+    "learning_table",
+    "load_record",
     "mark_is_seen",
     "markdown_table",
     "marked_copies",
     "one_shot_policy",
     "refine",
+    "run_all",
+    "save_record",
     "separation",
     "simulate_draws",
     "success_with_replacement",
     "success_without_replacement",
+    "summarise",
 ]
