@@ -1,5 +1,22 @@
 """Selections made visible."""
 
+from policylearn.explain.curves import Chart, draw_charts
 from policylearn.explain.drawings import Layout, Panel, draw_panels, place_nodes
+from policylearn.explain.report import Picture, Report, TracePanel, write_report
+from policylearn.explain.trace import Trace, trace, trace_selection
 
-__all__ = ["Layout", "Panel", "draw_panels", "place_nodes"]
+__all__ = [
+    "Chart",
+    "Layout",
+    "Panel",
+    "Picture",
+    "Report",
+    "Trace",
+    "TracePanel",
+    "draw_charts",
+    "draw_panels",
+    "place_nodes",
+    "trace",
+    "trace_selection",
+    "write_report",
+]

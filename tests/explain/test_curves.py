@@ -1,0 +1,33 @@
+"""Curves of several runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from matplotlib.image import imread
+
+from policylearn.explain import Chart, draw_charts
+from policylearn.explain.curves import mean_curve
+
+
+def test_a_run_that_ended_early_counts_with_its_last_value() -> None:
+    assert mean_curve([[(1, 0.0), (2, 1.0)], [(1, 0.5), (2, 0.5), (3, 0.0)]]) == [(1, 0.25), (2, 0.75), (3, 0.5)]
+
+
+def test_the_mean_begins_where_all_have_begun() -> None:
+    assert mean_curve([[(1, 0.0), (4, 1.0)], [(2, 1.0)]]) == [(2, 0.5), (4, 1.0)]
+
+
+def test_panels_are_side_by_side(tmp_path: Path) -> None:
+    chart = Chart("accuracy", {"a": [[(1, 0.1), (2, 0.2)], [(1, 0.3)]], "b": [[(1, 1.0)]]})
+    one = imread(draw_charts([chart], tmp_path / "one.png")).shape
+    two = imread(draw_charts([chart, chart], tmp_path / "deeper" / "two.png")).shape
+    assert two[1] > 1.8 * one[1]
+
+
+def test_what_cannot_be_drawn_is_named(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="at least one chart"):
+        draw_charts([], tmp_path / "no.png")
+    with pytest.raises(ValueError, match="at least one run"):
+        draw_charts([Chart("none", {"a": []})], tmp_path / "no.png")
