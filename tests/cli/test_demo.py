@@ -1,48 +1,60 @@
-"""The demo: it runs from nothing, is the same for the same seed, and its graphs are what it says."""
+"""The demo: it runs from nothing, is the same for the same seed, and leaves a page and pictures that show its table."""
 
 from __future__ import annotations
 
-from itertools import islice
+from pathlib import Path
 
 import pytest
-import torch
 
-from policylearn.cli import demo, main
+from policylearn.cli import main
+from tests.explain.chromium import Browser, find_or_install
+
+PNG = b"\x89PNG\r\n\x1a\n"
+PICTURES = ("accuracy.png", "picks.png", "side_by_side.png")
 
 
-def test_it_prints_a_table(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["demo", "--steps", "2"]) == 0
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("demo")
+    assert main(["demo", "--steps", "2", "--seed", "3", "-o", str(folder)]) == 0
+    return folder
+
+
+def test_it_prints_a_table_and_where_the_report_is(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["demo", "--steps", "1", "-o", str(tmp_path)]) == 0
     text = capsys.readouterr().out
-    assert "200 new graphs after 2 steps" in text
-    assert all(name in text for name in ("learned", "random", "guessing", "25.0%"))
+    lines = {line.split("│")[1].strip(): line for line in text.splitlines() if "│" in line}
+    assert lines.keys() == {"none", "random", "learned"}
+    assert [cell.strip() for cell in lines["none"].split("│")[2:5:2]] == ["0", "0.0%"]
+    assert "200 new graphs, 1 class in 4" in text
+    assert "report.html" in text.replace("\n", "")
 
 
-def test_the_same_seed_gives_the_same_table(capsys: pytest.CaptureFixture[str]) -> None:
-    tables = []
-    for seed in (3, 3, 4):
-        main(["demo", "--steps", "2", "--seed", str(seed)])
-        tables.append(capsys.readouterr().out.split("new graphs")[1])
-    assert tables[0] == tables[1] != tables[2]
+def test_pictures_are_written(folder: Path) -> None:
+    assert sorted(file.name for file in folder.iterdir()) == sorted([*PICTURES, "report.html"])
+    assert all((folder / name).read_bytes().startswith(PNG) for name in PICTURES)
 
 
-def test_no_steps_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["demo", "--steps", "0"]) == 2
+def test_the_page_shows_the_three_methods_side_by_side(folder: Path, tmp_path: Path) -> None:
+    program, reason = find_or_install()
+    if program is None:
+        pytest.skip(reason)
+    with Browser(program, tmp_path / "profile") as browser:
+        browser.open(folder / "report.html")
+        assert browser.run("Array.from(document.images, i => i.naturalWidth > 200)") == [True] * 3
+        assert browser.run("Array.from(document.querySelectorAll('.panel h3'), h => h.textContent)") == [
+            "none",
+            "random",
+            "learned",
+        ]
+        marks = "Array.from(document.querySelectorAll('.panel'), p => p.querySelectorAll('.picked').length)"
+        assert browser.run(marks) == [0, 1, 1]
+        browser.run("document.getElementById('next').click(); document.getElementById('next').click()")
+        assert browser.run(marks) == [0, 3, 3]
+        assert browser.run("document.querySelectorAll('tbody tr').length") == 3
+        assert browser.run("document.querySelectorAll('.panel')[1].textContent").count("of 3 rings") == 1
+
+
+def test_no_steps_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["demo", "--steps", "0", "-o", str(tmp_path)]) == 2
     assert "'steps' must be >= 1 (got 0)" in capsys.readouterr().err
-
-
-def test_graphs_are_three_rings_each() -> None:
-    for batch in islice(demo.fresh_graphs([0], 5), 3):
-        assert batch.num_graphs == 5
-        assert torch.bincount(batch.component + 3 * batch.batch).tolist() == [demo.CYCLE] * 15
-        source, target = batch.edge_index
-        assert torch.equal(batch.component[source], batch.component[target])
-        assert int(batch.y.max()) < demo.CLASSES
-
-
-def test_training_moves_both_networks() -> None:
-    torch.manual_seed(0)
-    model = demo.small_model()
-    before = {name: value.clone() for name, value in model.named_parameters()}
-    demo.train(model, demo.fresh_graphs([0], 8), 2, torch.Generator().manual_seed(0))
-    moved = {name.split(".")[0] for name, value in model.named_parameters() if not torch.equal(value, before[name])}
-    assert {"policy", "encoder", "head"} <= moved

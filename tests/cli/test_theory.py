@@ -66,3 +66,43 @@ def test_bad_graphs_are_one_line(words: list[str], message: str, capsys: pytest.
     error = capsys.readouterr().err
     assert message in error
     assert error.count("\n") == 1
+
+
+SMALL = ["--channels=8", "--layers=2", "--calibration=1", "--test_graphs=5"]
+QUICK = ["--n=8", "--l=1", "--steps=2", "--seeds=2", "--every=1", *SMALL]
+
+
+def test_runs_are_made_once_and_drawn(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["theory", "learn", *QUICK, "--methods", "random", "rloo", "-o", str(tmp_path / "runs")]
+    assert main(words) == 0
+    assert "(8, 1)-CSL" in capsys.readouterr().out
+    files = sorted((tmp_path / "runs").iterdir())
+    assert [file.stem for file in files] == [
+        f"csl-8-1-{method}-{seed}" for method in ("random", "rloo") for seed in (0, 1)
+    ]
+    times = [file.stat().st_mtime_ns for file in files]
+    figure = tmp_path / "curves.png"
+    assert main([*words, "--markdown", "--figure", str(figure)]) == 0
+    table = capsys.readouterr().out.splitlines()
+    assert table[2].startswith("| (8, 1) | random | 1 |")
+    assert len(table) == 4
+    assert [file.stat().st_mtime_ns for file in files] == times
+    assert figure.read_bytes().startswith(PNG)
+    assert main([*words, "--tau", "2.0"]) == 2
+    assert "was run with tau=1.0, and tau=2.0 is wanted now" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--methods", "best"], "'method' must be one of rloo"),
+        (["--seeds", "0"], "'seeds' must be >= 1 (got 0)"),
+        (["--n", "17", "--l", "5"], "a union needs 1 to 4 members"),
+    ],
+)
+def test_runs_that_make_no_sense_are_one_line(
+    words: list[str], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["theory", "learn", "--seeds", "1", "--steps", "1", *words, "-o", str(tmp_path)]) == 2
+    error = capsys.readouterr().err.splitlines()[-1]
+    assert message in error

@@ -1,4 +1,4 @@
-"""``policylearn theory``: the paper's statements, checked, and its first figure, drawn."""
+"""``policylearn theory``: the paper's statements, checked, its first figure, drawn, and its policies, trained."""
 
 from __future__ import annotations
 
@@ -6,12 +6,14 @@ from pathlib import Path
 
 from jsonargparse import ArgumentParser, Namespace
 
+from policylearn.cli.theory_learn import learn_parser, run_learn
+
 NAME = "theory"
-HELP = "check the paper's statements, or draw what the WL test sees of marked graphs"
+HELP = "check the paper's statements, draw what the WL test sees of marked graphs, or train policies on them"
 
 
 def add_options(parser: ArgumentParser) -> None:
-    """Options of the two actions."""
+    """Options of the three actions."""
     check = ArgumentParser(description="run every check, or some, and print a table", allow_abbrev=False)
     check.add_argument("--only", type=str, nargs="+", default=[], help="names of checks; none means all")
     check.add_argument("--markdown", action="store_true", help="the table as it stands in the documentation")
@@ -22,11 +24,13 @@ def add_options(parser: ArgumentParser) -> None:
     actions = parser.add_subcommands(required=True, dest="action")
     actions.add_subcommand("check", check, help="the statements, checked")
     actions.add_subcommand("wl", wl, help="the first figure, for any CSL graphs")
+    actions.add_subcommand("learn", learn_parser(), help="policies trained from scratch on unions of CSL graphs")
 
 
 def run(options: Namespace) -> int:
-    """Check or draw."""
-    return run_checks(options.check) if options.action == "check" else draw_colours(options.wl)
+    """Check, draw or train."""
+    action = {"check": run_checks, "wl": draw_colours, "learn": run_learn}[options.action]
+    return action(options[options.action])
 
 
 def run_checks(options: Namespace) -> int:

@@ -1,0 +1,111 @@
+"""``policylearn theory learn``: policies trained from scratch on graphs that the paper only reasons about."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from jsonargparse import ArgumentParser, Namespace
+
+if TYPE_CHECKING:
+    from policylearn.theory import Record
+
+METHODS = ("rloo", "straight_through", "random", "none", "full")
+SETTINGS = {"every": int, "bags": int, "samples": int, "channels": int, "layers": int, "learning_rate": float}
+SETTINGS |= {"epsilon": float, "clip": float, "tau": float, "calibration": int, "test_graphs": int, "settled": int}
+
+
+def learn_parser() -> ArgumentParser:
+    """Options of the action."""
+    parser = ArgumentParser(
+        description="train on fresh random (n, l)-CSL graphs with T = l and test on unseen ones; runs that have a file"
+        " already are not made again",
+        allow_abbrev=False,
+    )
+    parser.add_argument("--n", type=int, default=17, help="nodes of each component")
+    parser.add_argument("--l", type=int, default=3, help="components of a graph, and picks")
+    parser.add_argument("--methods", type=str, nargs="+", default=list(METHODS), help=", ".join(METHODS))
+    parser.add_argument("--seeds", type=int, default=5, help="how many runs of each method, with seeds 0, 1, ...")
+    parser.add_argument("--steps", type=int, default=600, help="training steps, at most")
+    parser.add_argument("-o", "--output", type=Path, default=Path("results/theory"), help="folder of a JSON a run")
+    parser.add_argument("--figure", type=Path | None, default=None, help="draw the curves of all runs to this PNG")
+    parser.add_argument("--markdown", action="store_true", help="the table as it stands in the documentation")
+    for name, kind in SETTINGS.items():
+        parser.add_argument(f"--{name}", type=kind | None, default=None, help="see LearningConfig")
+    return parser
+
+
+def run_learn(options: Namespace) -> int:
+    """Make the runs under a progress bar and print their table."""
+    from rich.console import Console
+    from rich.table import Table
+
+    from policylearn.theory import LearningConfig, learning_table, run_all, summarise
+    from policylearn.theory.summary import HEADINGS
+
+    if options.seeds < 1:
+        raise ValueError(f"'seeds' must be >= 1 (got {options.seeds})")
+    given = {name: options[name] for name in SETTINGS if options[name] is not None}
+    assert given.keys() <= {part.name for part in fields(LearningConfig)}
+    configs = [
+        LearningConfig(method=method, n=options.n, components=options.l, seed=seed, steps=options.steps, **given)
+        for method in options.methods
+        for seed in range(options.seeds)
+    ]
+    with bar(len(configs) * options.steps) as progress:
+        task = progress.add_task("", total=len(configs) * options.steps)
+
+        def report(config: LearningConfig, step: int, loss: float, newest: Any) -> None:
+            figures = "" if newest is None else f" accuracy {newest.accuracy:.1%} coverage {newest.coverage:.1%}"
+            progress.update(
+                task,
+                completed=configs.index(config) * options.steps + step,
+                description=f"{config.method} seed {config.seed} loss {loss:.3f}{figures}",
+            )
+
+        records = run_all(configs, options.output, report)
+        progress.update(task, completed=len(configs) * options.steps)
+    summaries = summarise(records)
+    if options.figure is not None:
+        draw(records, options.figure)
+    if options.markdown:
+        print(learning_table(summaries))  # noqa: T201 - the command's answer
+        return 0
+    table = Table(title=f"({options.n}, {options.l})-CSL")
+    for heading in HEADINGS:
+        table.add_column(heading)
+    for summary in summaries:
+        table.add_row(*summary.cells())
+    console = Console()
+    Console(width=None if console.is_terminal else 160).print(table)
+    return 0
+
+
+def bar(total: int) -> Any:
+    """A progress bar on stderr."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    return Progress(*columns, console=Console(stderr=True), transient=True)
+
+
+def draw(records: list[Record], path: Path) -> None:
+    """Draw accuracy and both coverages over the steps, a colour a method."""
+    from policylearn.explain import Chart, draw_charts
+    from policylearn.theory.records import runs_of
+
+    titles = {
+        "accuracy": "test accuracy",
+        "coverage": "coverage, argmax",
+        "sampled_coverage": "coverage, sampled",
+    }
+    charts = []
+    for name, title in titles.items():
+        curves: dict[str, list[list[tuple[float, float]]]] = {
+            str(method): [[(point.step, getattr(point, name)) for point in run.curve] for run in runs]
+            for (_, _, method), runs in runs_of(records).items()
+        }
+        charts.append(Chart(title, curves))
+    draw_charts(charts, path)
