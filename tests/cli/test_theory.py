@@ -75,7 +75,7 @@ QUICK = ["--n=8", "--l=1", "--steps=2", "--seeds=2", "--every=1", *SMALL]
 def test_runs_are_made_once_and_drawn(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     words = ["theory", "learn", *QUICK, "--methods", "random", "rloo", "-o", str(tmp_path / "runs")]
     assert main(words) == 0
-    assert "(8, 1)-CSL" in capsys.readouterr().out
+    assert "(8, 1)" in capsys.readouterr().out
     files = sorted((tmp_path / "runs").iterdir())
     assert [file.stem for file in files] == [
         f"csl-8-1-{method}-{seed}" for method in ("random", "rloo") for seed in (0, 1)
@@ -88,6 +88,10 @@ def test_runs_are_made_once_and_drawn(tmp_path: Path, capsys: pytest.CaptureFixt
     assert len(table) == 4
     assert [file.stat().st_mtime_ns for file in files] == times
     assert figure.read_bytes().startswith(PNG)
+    assert main(["theory", "results", str(tmp_path / "runs"), "--markdown"]) == 0
+    assert sorted(capsys.readouterr().out.splitlines()) == sorted(table)
+    assert main(["theory", "results", str(tmp_path)]) == 2
+    assert "holds no runs" in capsys.readouterr().err
     assert main([*words, "--tau", "2.0"]) == 2
     assert "was run with tau=1.0, and tau=2.0 is wanted now" in capsys.readouterr().err
 

@@ -9,6 +9,7 @@ import pytest
 from matplotlib.image import imread
 
 from policylearn.explain import Panel, draw_panels, place_nodes
+from policylearn.explain.drawings import RING, ink_on
 
 SQUARES = np.array([[0, 1, 2, 3, 4, 5, 6, 7], [1, 2, 3, 0, 5, 6, 7, 4]])
 
@@ -80,3 +81,8 @@ def test_nothing_to_draw_and_nowhere_to_write(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(ValueError, match="cannot be written"):
         draw_panels([Panel(SQUARES, 8)], tmp_path / "file" / "no.png")
+
+
+def test_marks_can_be_read_on_dark_and_on_light_nodes() -> None:
+    assert ink_on("#440154") == "white"
+    assert ink_on("#fde725") == ink_on((1.0, 1.0, 1.0, 1.0)) == RING

@@ -61,7 +61,7 @@ def write_demo(
         Picture(
             draw_steps(learned.trace, folder / "picks.png"),
             "The learned policy, pick by pick: colours are its probabilities before the pick, numbers the picks so far."
-            " After a pick, the ring that holds it is out of the question.",
+            " Where a ring is dark, it no longer looks.",
         ),
         Picture(
             draw_panels([last_state(panel) for panel in panels], folder / "side_by_side.png", columns=len(panels)),

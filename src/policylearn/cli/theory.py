@@ -6,14 +6,14 @@ from pathlib import Path
 
 from jsonargparse import ArgumentParser, Namespace
 
-from policylearn.cli.theory_learn import learn_parser, run_learn
+from policylearn.cli.theory_learn import learn_parser, results_parser, run_learn, run_results
 
 NAME = "theory"
 HELP = "check the paper's statements, draw what the WL test sees of marked graphs, or train policies on them"
 
 
 def add_options(parser: ArgumentParser) -> None:
-    """Options of the three actions."""
+    """Options of the actions."""
     check = ArgumentParser(description="run every check, or some, and print a table", allow_abbrev=False)
     check.add_argument("--only", type=str, nargs="+", default=[], help="names of checks; none means all")
     check.add_argument("--markdown", action="store_true", help="the table as it stands in the documentation")
@@ -25,11 +25,12 @@ def add_options(parser: ArgumentParser) -> None:
     actions.add_subcommand("check", check, help="the statements, checked")
     actions.add_subcommand("wl", wl, help="the first figure, for any CSL graphs")
     actions.add_subcommand("learn", learn_parser(), help="policies trained from scratch on unions of CSL graphs")
+    actions.add_subcommand("results", results_parser(), help="the table of such trainings")
 
 
 def run(options: Namespace) -> int:
     """Check, draw or train."""
-    action = {"check": run_checks, "wl": draw_colours, "learn": run_learn}[options.action]
+    action = {"check": run_checks, "wl": draw_colours, "learn": run_learn, "results": run_results}[options.action]
     return action(options[options.action])
 
 

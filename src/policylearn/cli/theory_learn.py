@@ -29,8 +29,7 @@ def learn_parser() -> ArgumentParser:
     parser.add_argument("--seeds", type=int, default=5, help="how many runs of each method, with seeds 0, 1, ...")
     parser.add_argument("--steps", type=int, default=600, help="training steps, at most")
     parser.add_argument("-o", "--output", type=Path, default=Path("results/theory"), help="folder of a JSON a run")
-    parser.add_argument("--figure", type=Path | None, default=None, help="draw the curves of all runs to this PNG")
-    parser.add_argument("--markdown", action="store_true", help="the table as it stands in the documentation")
+    add_showing(parser)
     for name, kind in SETTINGS.items():
         parser.add_argument(f"--{name}", type=kind | None, default=None, help="see LearningConfig")
     return parser
@@ -38,11 +37,7 @@ def learn_parser() -> ArgumentParser:
 
 def run_learn(options: Namespace) -> int:
     """Make the runs under a progress bar and print their table."""
-    from rich.console import Console
-    from rich.table import Table
-
-    from policylearn.theory import LearningConfig, learning_table, run_all, summarise
-    from policylearn.theory.summary import HEADINGS
+    from policylearn.theory import LearningConfig, run_all
 
     if options.seeds < 1:
         raise ValueError(f"'seeds' must be >= 1 (got {options.seeds})")
@@ -53,7 +48,7 @@ def run_learn(options: Namespace) -> int:
         for method in options.methods
         for seed in range(options.seeds)
     ]
-    with bar(len(configs) * options.steps) as progress:
+    with bar() as progress:
         task = progress.add_task("", total=len(configs) * options.steps)
 
         def report(config: LearningConfig, step: int, loss: float, newest: Any) -> None:
@@ -66,23 +61,56 @@ def run_learn(options: Namespace) -> int:
 
         records = run_all(configs, options.output, report)
         progress.update(task, completed=len(configs) * options.steps)
+    show(records, options)
+    return 0
+
+
+def results_parser() -> ArgumentParser:
+    """Options of the action that shows what there is."""
+    parser = ArgumentParser(description="the table of all runs of a folder", allow_abbrev=False)
+    parser.add_argument("folder", type=Path, nargs="?", default=Path("results/theory"), help="of a JSON a run")
+    add_showing(parser)
+    return parser
+
+
+def run_results(options: Namespace) -> int:
+    """Show runs that were made before."""
+    from policylearn.theory import load_records
+
+    show(load_records(options.folder), options)
+    return 0
+
+
+def add_showing(parser: ArgumentParser) -> None:
+    """Options on how results are shown."""
+    parser.add_argument("--figure", type=Path | None, default=None, help="draw the curves of all runs to this PNG")
+    parser.add_argument("--markdown", action="store_true", help="the table as it stands in the documentation")
+
+
+def show(records: list[Record], options: Namespace) -> None:
+    """Print the table and draw the figure."""
+    from rich.console import Console
+    from rich.table import Table
+
+    from policylearn.theory import learning_table, summarise
+    from policylearn.theory.summary import HEADINGS
+
     summaries = summarise(records)
     if options.figure is not None:
         draw(records, options.figure)
     if options.markdown:
         print(learning_table(summaries))  # noqa: T201 - the command's answer
-        return 0
-    table = Table(title=f"({options.n}, {options.l})-CSL")
+        return
+    table = Table(title="(n, l)-CSL graphs, T picks")
     for heading in HEADINGS:
         table.add_column(heading)
     for summary in summaries:
         table.add_row(*summary.cells())
     console = Console()
     Console(width=None if console.is_terminal else 160).print(table)
-    return 0
 
 
-def bar(total: int) -> Any:
+def bar() -> Any:
     """A progress bar on stderr."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
@@ -101,6 +129,11 @@ def draw(records: list[Record], path: Path) -> None:
         "coverage": "coverage, argmax",
         "sampled_coverage": "coverage, sampled",
     }
+    families = sorted({(record.config.n, record.config.components) for record in records})
+    if len(families) > 1:
+        raise ValueError(
+            f"the runs are on {len(families)} families, {families}; keep a folder each, and draw one at a time"
+        )
     charts = []
     for name, title in titles.items():
         curves: dict[str, list[list[tuple[float, float]]]] = {

@@ -9,7 +9,7 @@ from pathlib import Path
 Curve = Sequence[tuple[float, float]]
 """Points (x, y) of one run, x rising."""
 
-PALETTE = ("#1b6ca8", "#d1495b", "#edae49", "#6b7a8f", "#3a7d44", "#8e5ea2", "#00798c")
+PALETTE = ("#6b7a8f", "#d1495b", "#1b6ca8", "#edae49", "#3a7d44", "#8e5ea2", "#00798c")
 
 
 @dataclass(frozen=True)

@@ -132,10 +132,19 @@ def draw_panel(axes: Any, panel: Panel, colours: list[Any]) -> None:
         axes.scatter(*places[marked].T, s=1.6 * size, c=rings, edgecolors=RING, linewidths=1.8, zorder=3)
     for node in marked:
         x, y = places[node].tolist()
-        axes.text(x, y, panel.marks[node], ha="center", va="center", size=9, weight="bold", color=RING, zorder=4)
+        ink = ink_on(colours[node])
+        axes.text(x, y, panel.marks[node], ha="center", va="center", size=9, weight="bold", color=ink, zorder=4)
     axes.set_title(panel.title, size=9)
     axes.set_aspect("equal")
     axes.margins(0.12)
+
+
+def ink_on(colour: Any) -> str:
+    """Black or white, whichever can be read on a colour."""
+    from matplotlib.colors import to_rgb
+
+    red, green, blue = to_rgb(colour)
+    return RING if 0.299 * red + 0.587 * green + 0.114 * blue > 0.45 else "white"
 
 
 def place_nodes(edges: NDArray[np.integer[Any]], num_nodes: int, layout: Layout) -> NDArray[np.float64]:

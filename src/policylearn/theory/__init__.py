@@ -11,7 +11,7 @@ from policylearn.theory.checks import CHECKS, Check
 from policylearn.theory.depth import diameters, layers_needed, mark_is_seen
 from policylearn.theory.identify import BagKinds, Identification, bag_kinds, collection_told_apart, identification
 from policylearn.theory.learning import METHODS, Evaluation, Learned, LearningConfig, Method, learn
-from policylearn.theory.records import Record, load_record, run_all, save_record
+from policylearn.theory.records import Record, load_record, load_records, run_all, save_record
 from policylearn.theory.separation import Separation, covering_model, separation
 from policylearn.theory.summary import Summary, learning_table, summarise
 from policylearn.theory.table import markdown_table
@@ -46,6 +46,7 @@ __all__ = [
     "learn",
     "learning_table",
     "load_record",
+    "load_records",
     "mark_is_seen",
     "markdown_table",
     "marked_copies",

@@ -16,7 +16,7 @@ import torch
 
 from policylearn.data import DataError
 from policylearn.data.atomic import write_text
-from policylearn.theory.learning import Evaluation, LearningConfig, Method, learn
+from policylearn.theory.learning import METHODS, Evaluation, LearningConfig, Method, learn
 
 FORMAT = 1
 ROOMS = ("bags", "data", "kernels", "models", "nn", "policies", "theory")
@@ -108,6 +108,19 @@ def load_record(path: Path) -> Record:
         raise DataError(f"{path}: cannot be read as the record of a run ({error}); remove it to run again") from error
 
 
+def load_records(folder: Path) -> list[Record]:
+    """All runs of a folder, by family of graphs, method and seed."""
+    records = [load_record(path) for path in sorted(folder.glob("csl-*.json"))]
+    if not records:
+        raise DataError(f"{folder}: holds no runs; make some with 'policylearn theory learn -o {folder}'")
+
+    def place(record: Record) -> tuple[int, int, int, int]:
+        config = record.config
+        return config.n, config.components, METHODS.index(config.method), config.seed
+
+    return sorted(records, key=place)
+
+
 def run_all(configs: Iterable[LearningConfig], folder: Path, report: Report | None = None) -> list[Record]:
     """Make every run that has no file yet, each saved as soon as it has ended, and give all records.
 
@@ -121,12 +134,13 @@ def run_all(configs: Iterable[LearningConfig], folder: Path, report: Report | No
         path = record_path(folder, config)
         if path.exists():
             check_same(load_record(path).config, config, path)
+    source = commit()  # now, since a checkout may move on while the runs are made
     records = []
     for config in wanted:
         path = record_path(folder, config)
         if not path.exists():
             told = None if report is None else tell_of(config, report)
-            save_record(Record(config, learn(config, told).curve), path)
+            save_record(Record(config, learn(config, told).curve, commit=source), path)
         records.append(load_record(path))
     return records
 
