@@ -38,9 +38,9 @@ def test_evaluate_equals_the_logged_metric(run: Path, capsys: pytest.CaptureFixt
     "changes",
     [
         {"selection": {"name": "random"}},
-        {"selection": {"mode": "paper", "estimator": "straight_through"}},
+        {"selection": {"mode": "paper", "estimator": "straight_through"}, "fit": {"evaluation_batch_size": 3}},
         {"fit": {"precision": "64-true"}},
-        {"prediction": {"track_running_stats": False}},
+        {"prediction": {"track_running_stats": False}, "fit": {"evaluation_batch_size": 3}},
     ],
 )
 def test_so_it_does_for_other_settings(
