@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -37,13 +37,18 @@ SHORTHANDS = {
 
 
 def add_options(parser: ArgumentParser) -> None:
-    """Options of the verb: shorthands, and one for each setting."""
-    from policylearn.training.parsing import add_settings
-
+    """Options of the verb."""
     parser.add_argument("dataset", type=str, help="a name (see 'policylearn datasets'), a packed .npz, or a CSV")
     parser.add_argument("--config", type=Path | None, default=None, help="a YAML to start from instead of the paper's")
     parser.add_argument("-o", "--output", type=Path | None, default=None, help="the run folder (default: below runs/)")
     parser.add_argument("--resume", action="store_true", help="go on with the run in that folder")
+    add_run_options(parser)
+
+
+def add_run_options(parser: ArgumentParser) -> None:
+    """Options that say what to train: shorthands, and one for each setting."""
+    from policylearn.training.parsing import add_settings
+
     parser.add_argument("--target", type=str, default=[], nargs="+", help="column(s) to predict")
     for name, (_, text, kind) in SHORTHANDS.items():
         parser.add_argument(f"--{name}", type=kind | None, default=None, help=text)
@@ -77,13 +82,18 @@ def run(options: Namespace) -> int:
     return 0
 
 
-def make_config(options: Namespace) -> RunConfig:
-    """The paper's settings for this dataset and policy (or those of --config), then what the user said."""
+def make_config(options: Namespace, add: Callable[[ArgumentParser], None] = add_options) -> RunConfig:
+    """The paper's settings for this dataset and policy (or those of --config), then what the user said.
+
+    Args:
+        options: as parsed.
+        add: gives a parser the options of the verb that was called.
+    """
     from policylearn.training import RunConfig, changed, read_config, with_setting
     from policylearn.training.parsing import settings_of
     from policylearn.training.presets import preset
 
-    given = explicit(options.words)
+    given = explicit(options.words, add)
     if options.config is not None:
         base = read_config(options.config)
     else:
@@ -100,10 +110,10 @@ def make_config(options: Namespace) -> RunConfig:
     return with_setting(config, "data.target", options.target) if options.target else config
 
 
-def explicit(words: Sequence[str]) -> Namespace:
+def explicit(words: Sequence[str], add: Callable[[ArgumentParser], None]) -> Namespace:
     """What the user said in so many words, without defaults."""
     parser = ArgumentParser(allow_abbrev=False)
-    add_options(parser)
+    add(parser)
     return parser.parse_args(list(words), defaults=False)
 
 

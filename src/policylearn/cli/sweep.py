@@ -1,0 +1,125 @@
+"""``policylearn sweep``: train every combination of a grid, alone or with other processes, and keep the best."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from jsonargparse import ArgumentParser, Namespace
+
+from policylearn.cli.train import add_run_options, default_folder, make_config
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from policylearn.training import RunConfig
+    from policylearn.training.sweep import Swept
+
+NAME = "sweep"
+HELP = "try a grid of settings, by default the paper's, and write the best as YAML"
+ABOUT = (
+    "Train every combination of a grid once and keep the one with the best validation metric. Call it several times at"
+    " once with the same words to share the work between processes, and again after it was stopped to go on: finished"
+    " trials are kept, interrupted ones resumed. The grid is the paper's for the dataset and the policy, or --grid."
+)
+YAMLS = (".yaml", ".yml")
+SHOWN = 10
+
+
+def add_options(parser: ArgumentParser) -> None:
+    """Options of the verb."""
+    parser.add_argument("what", type=str, help="a dataset, a packed .npz or a CSV; or a YAML of settings with a grid")
+    parser.add_argument("--trials", type=int | None, default=None, help="how many this process trains at most")
+    parser.add_argument(
+        "--storage",
+        type=str | None,
+        default=None,
+        help="an Optuna URL that the processes share (default: a SQLite file in the folder)",
+    )
+    parser.add_argument(
+        "--name", type=str | None, default=None, help="of the sweep in the storage (default: the folder)"
+    )
+    parser.add_argument("-o", "--output", type=Path | None, default=None, help="the folder (default: below runs/)")
+    parser.add_argument("--heartbeat", type=int, default=10, help="seconds between signs of life of a running trial")
+    add_run_options(parser)
+
+
+def run(options: Namespace) -> int:
+    """Sweep under a progress bar, print the best trials and where the best settings are."""
+    for name in ("trials", "heartbeat"):
+        if options[name] is not None and options[name] < 1:
+            raise ValueError(f"'--{name}' must be >= 1 (got {options[name]})")
+    import logging
+
+    from rich.console import Console
+
+    from policylearn.cli.sweep_progress import SweepBars
+    from policylearn.training import load_source
+    from policylearn.training.grid import read_grid
+    from policylearn.training.study import import_optuna
+    from policylearn.training.sweep import sweep
+
+    for name in ("lightning.pytorch", "lightning.fabric"):
+        logging.getLogger(name).setLevel(logging.WARNING)
+    import_optuna()  # before the data are loaded
+    config = read_options(options)
+    if config.fit.devices > 1:
+        raise ValueError(
+            f"a sweep trains each trial on one device (got {config.fit.devices});"
+            " to use more, call it several times with the same folder or storage"
+        )
+    grid = read_grid(config)
+    folder = options.output or Path("runs") / f"sweep-{default_folder(config).name}"
+    console = Console(stderr=True)
+    for key in grid.without_effect:
+        console.print(f"'{key}' has no effect with the estimator '{config.selection.estimator}': left out of the grid")
+    with console.status(f"loading {config.data.name}"):
+        source = load_source(config.data)
+    console.print(
+        f"{len(grid.combinations())} combinations of {', '.join(grid.values)}; folder {folder}",
+        highlight=False,
+        soft_wrap=True,
+    )
+    with SweepBars(console, source.dataset.task.metric) as bars:
+        done = sweep(
+            config,
+            source,
+            folder,
+            storage=options.storage,
+            name=options.name or folder.name,
+            trials=options.trials,
+            heartbeat=options.heartbeat,
+            callbacks_of=bars.callbacks_of,
+            report=bars.report,
+        )
+    report(Console(), config, source.dataset.task.metric, done)
+    return 0
+
+
+def read_options(options: Namespace) -> RunConfig:
+    """The settings of a YAML, or the paper's for a dataset, then what the user said."""
+    from policylearn.training import read_config
+
+    is_yaml = options.what.endswith(YAMLS)
+    options.config = Path(options.what) if is_yaml else None
+    options.dataset = read_config(options.config).data.name if is_yaml else options.what
+    return make_config(options, add_options)
+
+
+def report(console: Console, config: RunConfig, metric: str, done: Swept) -> None:
+    """The best trials and the file with the best settings."""
+    from rich.table import Table
+
+    standing = done.standing
+    table = Table(title=f"{config.data.name}, {config.selection.name}: {len(standing.values)} of {standing.total} done")
+    for heading in ("settings", f"valid {metric}", f"test {metric}"):
+        table.add_column(heading, justify="left" if heading == "settings" else "right", overflow="fold")
+    for name, value in list(standing.values.items())[:SHOWN]:
+        test = standing.tests.get(name)
+        table.add_row(name.replace(",", "\n"), f"{value:.4f}", "" if test is None else f"{test:.4f}")
+    console.print(table)
+    if done.best is None:
+        console.print("no trial has ended well yet")
+    else:
+        again = f"policylearn train {config.data.name} --config {done.path}"
+        console.print(f"best settings: {done.path} ({again})", highlight=False, markup=False, soft_wrap=True)
