@@ -11,6 +11,7 @@ from typing import Any
 import lightning
 import numpy as np
 
+from policylearn.data import Split
 from policylearn.data.atomic import write_text
 from policylearn.training.config import RunConfig
 from policylearn.training.fit import Fitted, fit
@@ -27,6 +28,23 @@ class Trained:
 
     folder: Path
     metrics: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class FoldFigure:
+    """What k folds give together.
+
+    Args:
+        best_epoch: of the mean validation curve.
+        epochs: how many all folds ran.
+        valid: the mean validation metric there.
+        values: the reported metric there, one a fold.
+    """
+
+    best_epoch: int
+    epochs: int
+    valid: float
+    values: tuple[float, ...]
 
 
 def train(
@@ -55,9 +73,7 @@ def train(
         done = fit(config, source, folder, fold=fold, resume=resume, callbacks=callbacks_of(title))
         return Trained(folder, done.metrics)
     folder.mkdir(parents=True, exist_ok=True)
-    # Where the held-out fold is both, its validation curve is its test curve.
-    both = all(np.array_equal(split.valid, split.test) for split in splits)
-    parts = ("valid",) if both else ("valid", "test")
+    parts = parts_of(splits)
     done_folds: list[Fitted] = []
     for fold in range(len(splits)):
         title = f"fold {fold + 1} of {len(splits)}"
@@ -70,6 +86,29 @@ def train(
     return Trained(folder, metrics)
 
 
+def parts_of(splits: Sequence[Split]) -> tuple[str, ...]:
+    """What a k-fold protocol must evaluate after each epoch; the last of them is reported."""
+    # Where the held-out fold is both, its validation curve is its test curve.
+    both = all(np.array_equal(split.valid, split.test) for split in splits)
+    return ("valid",) if both else ("valid", "test")
+
+
+def combine_folds(
+    valid: Sequence[Sequence[float]], reported: Sequence[Sequence[float]], *, higher_is_better: bool
+) -> FoldFigure:
+    """The protocol's figure: each fold's metric at the best epoch of the mean validation curve.
+
+    Args:
+        valid: the validation curve of each fold.
+        reported: the curve of what is reported, likewise; folds that stopped early shorten all.
+        higher_is_better: of the metric.
+    """
+    length = min(len(curve) for curve in valid)
+    mean = np.mean([curve[:length] for curve in valid], axis=0)
+    best = int(mean.argmax() if higher_is_better else mean.argmin())
+    return FoldFigure(best, length, float(mean[best]), tuple(float(curve[best]) for curve in reported))
+
+
 def fold_metrics(folders: Sequence[Path], first: dict[str, Any], part: str) -> dict[str, Any]:
     """The protocol's figure from the folds' histories.
 
@@ -79,18 +118,20 @@ def fold_metrics(folders: Sequence[Path], first: dict[str, Any], part: str) -> d
         part: whose metric is reported.
     """
     curves = [read_history(folder / HISTORY) for folder in folders]
-    length = min(len(curve["valid"]) for curve in curves)
-    valid = np.mean([curve["valid"][:length] for curve in curves], axis=0)
-    best = int(valid.argmax() if first["higher_is_better"] else valid.argmin())
-    chosen = np.array([curve[part][best] for curve in curves])
+    figure = combine_folds(
+        [curve["valid"] for curve in curves],
+        [curve[part] for curve in curves],
+        higher_is_better=first["higher_is_better"],
+    )
+    chosen = np.array(figure.values)
     shared = {
         key: first[key] for key in ("metric", "higher_is_better", "parameters", "policy", "picks", "mode", "estimator")
     }
     return shared | {
         "folds": chosen.tolist(),
-        "best_epoch": best,
-        "epochs": length,
-        "valid": float(valid[best]),
+        "best_epoch": figure.best_epoch,
+        "epochs": figure.epochs,
+        "valid": figure.valid,
         "test": float(chosen.mean()),
         "test_deviation": float(chosen.std()),
         "seconds": float(sum(sum(curve["seconds"]) for curve in curves)),
