@@ -73,3 +73,25 @@ class TrainingBar(lightning.Callback):
         """Take the bar down, also after a failure."""
         if self.progress is not None:
             self.progress.stop()
+
+
+class EpochBar(lightning.Callback):
+    """Moves a bar of somebody else's by epochs, for trainings that are some of many.
+
+    Args:
+        progress: that has the bar.
+        bar: which of its bars.
+        title: what is trained.
+    """
+
+    def __init__(self, progress: Progress, bar: TaskID, title: str) -> None:
+        self.progress, self.bar, self.title = progress, bar, title
+
+    def on_train_start(self, trainer: lightning.Trainer, pl_module: lightning.LightningModule) -> None:
+        """Begin anew, at the place where a resumed run goes on."""
+        total, done = trainer.max_epochs, trainer.current_epoch
+        self.progress.reset(self.bar, description=self.title, total=total, completed=done)
+
+    def on_train_epoch_end(self, trainer: lightning.Trainer, pl_module: lightning.LightningModule) -> None:
+        """Move on by an epoch."""
+        self.progress.advance(self.bar)

@@ -1,0 +1,166 @@
+"""``policylearn reproduce``: run the paper's tables, keep every run in a ledger, and report on it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from jsonargparse import ArgumentParser, Namespace
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from policylearn.experiments import Job, Ledger, Outcome, Table, Wish
+
+NAME = "reproduce"
+HELP = "run the paper's tables, resume and share the work, report paper against ours"
+ABOUT = (
+    "Run what is missing of a table of the paper. Every finished run leaves one JSON below the results folder; a run"
+    " that was stopped goes on, and several processes can work on one folder. Without a table: list them."
+)
+
+
+def add_options(parser: ArgumentParser) -> None:
+    """Options of the verb."""
+    parser.add_argument("table", type=str | None, nargs="?", default=None, help="which table; none lists them")
+    parser.add_argument("--report", action="store_true", help="write RESULTS.md and pictures from the records alone")
+    parser.add_argument(
+        "--rows", type=str, nargs="+", default=[], help="such as learned-t2 or 'random*' (default: all)"
+    )
+    parser.add_argument("--columns", type=str, nargs="+", default=[], help="such as molesol (default: all)")
+    parser.add_argument("--seeds", type=int | None, default=None, help="how many seeds or folds (default: the paper's)")
+    parser.add_argument("--only", type=int, nargs="+", default=[], help="these seeds or folds, counted from 0")
+    parser.add_argument("--epochs", type=int | None, default=None, help="fewer than the paper's are marked as such")
+    parser.add_argument("--budget", type=float | None, default=None, help="stop after so many minutes")
+    parser.add_argument(
+        "--set",
+        type=str,
+        nargs="+",
+        default=[],
+        metavar="KEY=VALUE",
+        help="change settings, such as selection.tau=0.33",
+    )
+    parser.add_argument(
+        "--estimator", type=str, nargs="+", default=[], help="of the learned policy: rloo, straight_through, or both"
+    )
+    parser.add_argument("--results", type=Path, default=Path("results"), help="the folder of the records")
+
+
+def run(options: Namespace) -> int:
+    """List, run or report."""
+    import logging
+
+    from rich.console import Console
+
+    from policylearn.experiments import TABLES, Ledger, plan, write_report
+
+    for name in ("lightning.pytorch", "lightning.fabric"):
+        logging.getLogger(name).setLevel(logging.WARNING)
+    console, ledger = Console(stderr=True), Ledger(options.results)
+    if options.table is None and not options.report:
+        return list_tables(ledger)
+    if options.table is not None:
+        jobs = plan(find_table(options.table, TABLES), wish_of(options))
+        minutes = options.budget
+        outcome = run_with_bars(jobs, ledger, None if minutes is None else minutes * 60, console)
+        tell(Console(), outcome, ledger)
+    if options.report:
+        print(write_report(ledger, TABLES))  # noqa: T201 - the command's answer
+    return 0
+
+
+def find_table(name: str, tables: tuple[Table, ...]) -> Table:
+    """A table by its name, or an error with the nearest one."""
+    import difflib
+
+    known = {table.name: table for table in tables}
+    if name not in known:
+        close = difflib.get_close_matches(name, known, 1)
+        hint = f"did you mean '{close[0]}'?" if close else f"the tables are {', '.join(known)}"
+        raise ValueError(f"there is no table '{name}'; {hint}")
+    return known[name]
+
+
+def wish_of(options: Namespace) -> Wish:
+    """What the options ask for."""
+    from policylearn.experiments import Wish
+
+    return Wish(
+        rows=tuple(options.rows),
+        columns=tuple(options.columns),
+        seeds=options.seeds,
+        only=tuple(options.only),
+        epochs=options.epochs,
+        settings=dict(map(setting, options.set)),
+        estimators=tuple(options.estimator),
+    )
+
+
+def setting(word: str) -> tuple[str, Any]:
+    """A setting's dotted name and its value."""
+    import yaml
+
+    key, sign, value = word.partition("=")
+    if not sign or not key:
+        raise ValueError(f"--set: '{word}' is no KEY=VALUE; write for example selection.tau=0.33")
+    try:
+        return key, yaml.safe_load(value)
+    except yaml.YAMLError as error:
+        raise ValueError(f"--set: the value of '{word}' cannot be read ({' '.join(str(error).split())})") from error
+
+
+def list_tables(ledger: Ledger) -> int:
+    """Say which tables there are, and how many runs there are of each."""
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table as Grid
+
+    from policylearn.experiments import TABLES
+
+    grid = Grid(box=box.SIMPLE_HEAD, pad_edge=False)
+    for heading in ("table", "shows", "columns", "rows that can be run", "runs"):
+        grid.add_column(heading, overflow="fold")
+    run = [record.experiment for record in ledger.records()]
+    for table in TABLES:
+        rows = [row.slug for row in table.rows if row.method.policy is not None]
+        columns = [column.slug for column in table.columns]
+        wanted = {cell.experiment for cell in table.cells()}
+        runs = sum(experiment in wanted for experiment in run)
+        grid.add_row(table.name, table.title, " ".join(columns), " ".join(rows), str(runs))
+    console = Console()
+    Console(width=None if console.is_terminal else 1000).print(grid)
+    return 0
+
+
+def run_with_bars(jobs: list[Job], ledger: Ledger, seconds: float | None, console: Console) -> Outcome:
+    """Run the jobs under two bars: all runs together, and the epochs of the one at hand."""
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    from policylearn.cli.progress import EpochBar
+    from policylearn.experiments import run_jobs
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=console) as progress:
+        everything = progress.add_task("runs", total=len(jobs))
+        current = progress.add_task("epochs", total=None)
+        return run_jobs(
+            jobs,
+            ledger,
+            budget_seconds=seconds,
+            callbacks_of=lambda job: [EpochBar(progress, current, job.title)],
+            after=lambda _job: progress.advance(everything),
+        )
+
+
+def tell(console: Console, outcome: Outcome, ledger: Ledger) -> None:
+    """Say what was done and what was not, and why."""
+
+    def line(text: str) -> None:
+        console.print(text, highlight=False, markup=False, soft_wrap=True)
+
+    line(f"{len(outcome.done)} runs done, {len(outcome.found)} were there, {len(outcome.left)} left for want of time")
+    for job, owner in outcome.busy:
+        lock = ledger.run_folder(job)
+        line(f"{job.title}: process {owner.pid} on {owner.host} is at it; if that is gone, remove {lock}.lock")
+    for job in outcome.done:
+        line(str(ledger.path(job)))
