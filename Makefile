@@ -23,13 +23,13 @@ endif
 .DEFAULT_GOAL := help
 
 help:
-	@echo "make demo   learn to tell graphs apart that ordinary message passing cannot (about a minute)"
+	@echo "make demo   learn to tell graphs apart that ordinary message passing cannot, and write demo/report.html (two minutes)"
 	@echo "make test   lint, then run all tests"
 	@echo "make lint   style, types and the order of the rooms"
 	@echo "make bench  measure batching and memory; results go to benchmarks/results"
 
 demo: $(READY)
-	@echo "demo: train a learned policy on synthetic graphs"
+	@echo "demo: train three policies on synthetic graphs and write demo/report.html"
 	@$(BIN)/policylearn demo
 
 test: lint
