@@ -104,6 +104,19 @@ def test_single_precision_agrees_to_rounding() -> None:
     assert (outs[0] - outs[1]).abs().max() < 1e-5 * outs[0].abs().max()
 
 
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+def test_half_precision_falls_to_plain_torch(dtype: torch.dtype) -> None:
+    edges = torch.randint(20, (2, 60), generator=torch.Generator().manual_seed(0))
+    layout = Layout(Adjacency.of(edges, 20), torch.arange(21) * 2, 2)
+    states, values, index = inputs(layout, 3)
+    half = states.detach().to(dtype).requires_grad_()
+    out = gine_sum(half, layout, SCALE.to(dtype), values.to(dtype), index)
+    out.sum().backward()
+    assert out.dtype == half.grad.dtype == dtype
+    wanted = gine_sum(states, layout, SCALE, values, index)
+    assert (out.double() - wanted).abs().max() < 0.05 * wanted.abs().max()
+
+
 def test_a_nan_is_not_swallowed() -> None:
     layout = Layout(Adjacency.of(torch.tensor([[0], [1]]), 2), torch.arange(3), 1)
     states = torch.tensor([[torch.nan], [1.0]])
@@ -139,3 +152,14 @@ def test_the_choice_reaches_the_thread_that_goes_backward() -> None:
     worker.join()
     assert states.grad is not None
     assert states.grad.tolist() == [[2.0], [1.0]]
+
+
+@pytest.mark.parametrize("backend", ["torch", "auto"])
+def test_mixed_precision(backend: str) -> None:
+    edges = torch.randint(20, (2, 60), generator=torch.Generator().manual_seed(0))
+    layout = Layout(Adjacency.of(edges, 20), torch.arange(21) * 2, 2)
+    states, values, index = inputs(layout, 3)
+    with use_kernels(backend), torch.autocast("cpu", dtype=torch.bfloat16):
+        out = gine_sum(states.float(), layout, SCALE.float(), values.bfloat16(), index)
+    assert out.dtype == torch.float32
+    assert (out.double() - gine_sum(states, layout, SCALE, values, index)).abs().max() < 0.05 * out.abs().max()

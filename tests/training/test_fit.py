@@ -116,6 +116,16 @@ def test_node_level_tasks_train_too(tmp_path: Path) -> None:
     assert min(curve["valid"]) < 0.4 * curve["valid"][0]
 
 
+@pytest.mark.parametrize("precision", ["bf16-mixed", "64-true"])
+def test_other_precisions_train(precision: str, graphs: Path, tmp_path: Path) -> None:
+    config = tiny_config(graphs, fit={"precision": precision, "epochs": 15}, optim={"learning_rate": 0.01})
+    done = fit(config, load_source(config.data), tmp_path / "run")
+    assert (
+        read_history(done.folder / "history.csv")["loss"][-1]
+        < 0.5 * read_history(done.folder / "history.csv")["loss"][0]
+    )
+
+
 def test_early_stopping(graphs: Path, tmp_path: Path) -> None:
     config = tiny_config(
         graphs, optim={"learning_rate": 0.0, "selection_learning_rate": 0.0}, fit={"patience": 3, "epochs": 50}

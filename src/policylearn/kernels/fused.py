@@ -42,6 +42,7 @@ def gine_sum(states: Tensor, layout: Layout, scale: Tensor, values: Tensor, inde
     Shapes:
         states and result ``(R, C)``, scale ``(1,)``, values ``(K, C)`` or ``(E, C)``, index ``(E,)``.
     """
+    values = values.to(states.dtype)  # mixed precision may give them different ones
     if use_compiled(states):
         return cast(Tensor, _WithEdges.apply(states, scale, values, index, layout))  # type: ignore[no-untyped-call]
     adjacency, width = layout.wide()

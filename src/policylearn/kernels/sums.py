@@ -38,6 +38,11 @@ def multiply(ptr: Tensor, columns: Tensor, dense: Tensor) -> Tensor:
     """Product of a 0/1 matrix in compressed rows with a dense one; repeated entries count as often as they stand."""
     if len(columns) == 0:
         return dense.new_zeros(len(ptr) - 1, dense.shape[1])
+    half = dense.dtype in (torch.bfloat16, torch.float16)
+    if dense.device.type == "cpu" and (half or torch.is_autocast_enabled("cpu")):
+        # The CPU's sparse product knows no half precision; sums are better kept in single precision anyway.
+        with torch.autocast("cpu", enabled=False):
+            return multiply(ptr, columns, dense.float() if half else dense).to(dense.dtype)
     ones = torch.ones(len(columns), dtype=dense.dtype, device=dense.device)
     size = (len(ptr) - 1, len(dense))
     matrix = torch.sparse_csr_tensor(ptr, columns, ones, size=size, check_invariants=False)
