@@ -14,8 +14,16 @@ from tests.experiments.tiny import tiny_table, tiny_wish
 
 
 def test_round_trip(tiny_record: Record, tmp_path: Path) -> None:
-    path = Ledger(tmp_path).add(tiny_record, tmp_path / "data" / "experiment" / "seed0-x.json")
+    path = Ledger(tmp_path).add(tiny_record, tmp_path / "data" / "experiment" / "seed0-0123abcd.json")
     assert read_record(path) == tiny_record
+    assert Ledger(tmp_path).records() == [tiny_record]
+
+
+def test_what_is_no_record_is_passed_over(tiny_record: Record, tmp_path: Path) -> None:
+    Ledger(tmp_path).add(tiny_record, tmp_path / "data" / "experiment" / "seed0-0123abcd.json")
+    (tmp_path / "data" / "experiment" / "notes.json").write_text("{}")
+    (tmp_path / "theory").mkdir()
+    (tmp_path / "theory" / "other-0.json").write_text("{}")
     assert Ledger(tmp_path).records() == [tiny_record]
 
 
@@ -41,7 +49,7 @@ def test_a_record_says_all_that_is_needed_to_repeat_it(tiny_record: Record, tiny
 
 
 def test_nothing_is_overwritten(tiny_record: Record, tmp_path: Path) -> None:
-    path = tmp_path / "data" / "experiment" / "seed0-x.json"
+    path = tmp_path / "data" / "experiment" / "seed0-0123abcd.json"
     Ledger(tmp_path).add(tiny_record, path)
     before = path.read_bytes()
     with pytest.raises(LedgerError, match="is there already, and records are not overwritten"):
@@ -67,7 +75,7 @@ def test_another_configuration_is_another_file(tiny_data: Path, tmp_path: Path) 
     ],
 )
 def test_a_spoiled_record_is_named(spoil, message: str, tiny_record: Record, tmp_path: Path) -> None:
-    path = Ledger(tmp_path).add(tiny_record, tmp_path / "data" / "experiment" / "seed0-x.json")
+    path = Ledger(tmp_path).add(tiny_record, tmp_path / "data" / "experiment" / "seed0-0123abcd.json")
     path.write_text(spoil(path.read_text()))
     with pytest.raises(LedgerError, match=message) as error:
         Ledger(tmp_path).records()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,8 @@ from policylearn.experiments.settings import differences
 FORMAT = 1
 RUNS = "runs"
 PICTURES = "pictures"
+NAMES = re.compile(r"(seed|fold|round)\d+-[0-9a-f]{8}\.json")
+"""Of records; other files may lie beside them."""
 
 
 class LedgerError(ValueError):
@@ -126,8 +129,7 @@ class Ledger:
 
     def records(self) -> list[Record]:
         """All of them, in the order of their paths."""
-        paths = (path for path in self.root.glob("*/*/*.json") if path.relative_to(self.root).parts[0] != RUNS)
-        return [read_record(path) for path in sorted(paths)]
+        return [read_record(path) for path in sorted(self.root.glob("*/*/*.json")) if NAMES.fullmatch(path.name)]
 
     def find(self, job: Job) -> Path | None:
         """The record of a job, None if it has not been run.
@@ -136,6 +138,8 @@ class Ledger:
         default there.
         """
         for path in sorted((self.root / folder_of(job.experiment)).glob("*.json")):
+            if not NAMES.fullmatch(path.name):
+                continue
             record = read_record(path)
             same = record.experiment == job.experiment and record.number == job.repeat
             if same and not differences(record.config, job.config):
