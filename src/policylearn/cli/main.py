@@ -12,7 +12,7 @@ from jsonargparse import ArgumentParser, Namespace, set_parsing_settings
 
 from policylearn import __version__
 from policylearn.cli import datasets, demo, evaluate, info, predict, reproduce, sweep, theory, train
-from policylearn.cli.complaints import one_line
+from policylearn.cli.complaints import explain
 from policylearn.cli.tree import shorten_usage
 
 BAD_INPUT = 2
@@ -48,7 +48,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         options = parser.parse_args(words)
     except ArgumentError as error:
-        sys.stderr.write(f"error: {one_line(str(error), parser, words)}\n")
+        sys.stderr.write(f"error: {explain(str(error), parser, words)}\n")
         raise SystemExit(BAD_INPUT) from None
     try:
         chosen = options[options.verb]

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-import difflib
 import functools
-import re
 from pathlib import Path
 from typing import Any
 
 from jsonargparse import ArgumentParser, Namespace
 
 from policylearn.training.config import RunConfig
+from policylearn.wording import nearest_word, one_line, unknown_setting, wrong_value
 
 
 class ConfigError(ValueError):
@@ -46,7 +45,7 @@ def read_config(path: Path, base: RunConfig | None = None) -> RunConfig:
     try:
         content = yaml.safe_load(path.read_text(encoding="utf-8"))
     except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{path}: is not valid YAML ({error})") from error
+        raise ConfigError(f"{path}: is not valid YAML ({one_line(str(error))})") from error
     if content is not None and not isinstance(content, dict):
         raise ConfigError(f"{path}: must hold settings and values, not a {type(content).__name__}")
     return changed(base if base is not None else RunConfig(), content or {}, str(path))
@@ -55,12 +54,15 @@ def read_config(path: Path, base: RunConfig | None = None) -> RunConfig:
 def changed(base: RunConfig, content: dict[str, Any], source: str = "the configuration") -> RunConfig:
     """The configuration ``base`` with the settings of nested dictionaries put over it."""
     parser = _parser()
-    for key in content:
+    before = plain(base)
+    for key, value in content.items():
         if key not in {field.name for field in dataclasses.fields(RunConfig)}:
             raise ConfigError(f"{source}: there is no setting '{key}'; {nearest(str(key))}")
-    merged = _merged(plain(base), content)
-    network = merged["selection"].get("network") if isinstance(merged["selection"], dict) else None
-    if isinstance(network, dict) and isinstance(merged["prediction"], dict):
+        if isinstance(before[key], dict) and not isinstance(value, dict):
+            raise ConfigError(f"{source}: '{key}' must be a mapping of settings to values (got {value})")
+    merged = _merged(before, content)
+    network = merged["selection"].get("network")
+    if isinstance(network, dict):
         # What is not said of the selection network is as in the prediction network.
         merged["selection"]["network"] = _merged(merged["prediction"], network)
     try:
@@ -95,24 +97,20 @@ def plain(config: Any) -> dict[str, Any]:
 
 
 def explained(message: str) -> str:
-    """A parser's complaint, with the nearest known key where one is unknown."""
-    inside = re.search(r"Group '(.+)' does not accept option '(.+)'", message)
-    if inside:
-        key = ".".join(inside.groups())
+    """A parser's complaint in one line, with the nearest known key where one is unknown."""
+    key = unknown_setting(message)
+    if key:
         return f"there is no setting '{key}'; {nearest(key)}"
-    word = re.search(r"unrecognized arguments: --?([\w.-]+)", message)
-    if word:
-        return f"there is no option '--{word[1]}'; {nearest(word[1])}"
-    return message
+    return wrong_value(message) or one_line(message)
 
 
 def nearest(key: str) -> str:
-    """A hint at the settings that look most alike."""
+    """A hint at the setting that looks most alike."""
     known = sorted(_parser().get_defaults().keys(branches=True))
-    ends = {name.rsplit(".", 1)[-1]: name for name in reversed(known)}
-    close = [ends[end] for end in difflib.get_close_matches(key.rsplit(".", 1)[-1], list(ends), 2)]
-    close += difflib.get_close_matches(key, known, 1)
-    return f"did you mean '{close[0]}'?" if close else f"the top ones are {', '.join(n for n in known if '.' not in n)}"
+    networks = [name.replace("prediction.", "selection.network.") for name in known if name.startswith("prediction.")]
+    close = nearest_word(key, known + networks)
+    top = ", ".join(name for name in known if "." not in name)
+    return f"did you mean '{close}'?" if close else f"the top ones are {top}"
 
 
 @functools.cache  # building it takes as long as using it
