@@ -14,6 +14,7 @@ from policylearn.theory import (
     Record,
     learning_table,
     load_record,
+    load_records,
     run_all,
     save_record,
     summarise,
@@ -41,6 +42,14 @@ def test_a_record_is_read_back_as_it_was_and_never_replaced(tmp_path: Path) -> N
         save_record(replace(record, curve=()), path)
     assert path.read_bytes() == before
     assert [file.name for file in path.parent.iterdir()] == [path.name]
+
+
+def test_the_goal_counts_only_if_it_is_kept() -> None:
+    curve = (point(50, 1.0), point(100, 0.3), point(150, 1.0), point(200, 1.0), point(250, 0.5))
+    assert Record(replace(CONFIG, settled=2), curve).reached == curve[2]
+    assert Record(replace(CONFIG, settled=1), curve).reached == curve[0]
+    assert Record(replace(CONFIG, settled=3), curve).reached is None
+    assert Record(replace(CONFIG, settled=2), curve[:1]).reached is None
 
 
 def test_a_record_says_where_it_comes_from() -> None:
@@ -109,3 +118,21 @@ def test_the_table_has_mean_and_spread_over_the_seeds() -> None:
     )
     assert table[3] == "| (8, 1) | none | 0 | 25.0 ± 0.0 % | 0.0 ± 0.0 % | 50.0 ± 0.0 % | 0 of 1 | not in 2 |  |"
     assert table[4].startswith("| (8, 1) | full | 8 | 50.0")
+
+
+PROJECT = Path(__file__).parents[2]
+FOLDERS = sorted(path for path in (PROJECT / "results" / "theory").glob("*") if path.is_dir())
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=[folder.name for folder in FOLDERS])
+def test_the_page_says_what_the_stored_runs_say(folder: Path) -> None:
+    page = (PROJECT / "docs" / "theory.md").read_text(encoding="utf-8")
+    assert learning_table(summarise(load_records(folder))) in page, (
+        f"write the table anew with: policylearn theory results {folder.relative_to(PROJECT)} --markdown"
+    )
+
+
+def test_rloo_learns_to_cover_for_every_seed() -> None:
+    runs = [run for run in load_records(PROJECT / "results" / "theory" / "17-3") if run.config.method == "rloo"]
+    assert sorted(run.config.seed for run in runs) == [0, 1, 2, 3, 4]
+    assert all(run.curve[-1].accuracy >= 0.99 and run.curve[-1].coverage >= 0.99 for run in runs)

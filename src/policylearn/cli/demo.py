@@ -23,8 +23,8 @@ NAMES: dict[Method, str] = {"none": "none", "random": "random", "rloo": "learned
 
 def add_options(parser: ArgumentParser) -> None:
     """Options of the verb."""
-    parser.add_argument("--steps", type=int, default=300, help="training steps of each method, at most")
-    parser.add_argument("--every", type=int, default=25, help="steps between evaluations")
+    parser.add_argument("--steps", type=int, default=400, help="training steps of each method, at most")
+    parser.add_argument("--every", type=int, default=50, help="steps between evaluations")
     parser.add_argument("--seed", type=int, default=0, help="of the weights, the graphs and the draws")
     parser.add_argument("-o", "--output", type=Path, default=Path("demo"), help="folder of report.html and pictures")
 
@@ -64,9 +64,8 @@ def train_all(options: Namespace, console: Console) -> list[Learned]:
     runs = []
     with Progress(*columns, console=console) as progress:
         for method, name in NAMES.items():
-            # Without marks or with random ones nothing is reached that could end the training early.
             config = LearningConfig(
-                method=method, seed=options.seed, steps=options.steps, every=min(options.every, options.steps)
+                method=method, seed=options.seed, steps=options.steps, every=options.every, settled=2
             )
             task = progress.add_task(name, total=options.steps, state="")
 

@@ -18,6 +18,8 @@ UNTANGLED = 150
 """Up to so many nodes a component is laid out by Kamada-Kawai, which grows with their cube."""
 SPACING = 2.5
 """Distance between the middles of components, each of which fits a circle of radius 1."""
+ROOM_FOR_TEXT = 150
+"""Least area of a marked node, in square points."""
 
 
 @dataclass(frozen=True)
@@ -129,7 +131,9 @@ def draw_panel(axes: Any, panel: Panel, colours: list[Any]) -> None:
     marked = sorted(panel.marks)
     if marked:
         rings = [colours[node] for node in marked]
-        axes.scatter(*places[marked].T, s=1.6 * size, c=rings, edgecolors=RING, linewidths=1.8, zorder=3)
+        axes.scatter(
+            *places[marked].T, s=max(1.6 * size, ROOM_FOR_TEXT), c=rings, edgecolors=RING, linewidths=1.8, zorder=3
+        )
     for node in marked:
         x, y = places[node].tolist()
         ink = ink_on(colours[node])

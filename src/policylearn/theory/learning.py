@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
@@ -132,8 +132,17 @@ class Learned:
 
     @property
     def reached(self) -> Evaluation | None:
-        """The first evaluation at the goal; None if it was never reached."""
-        return next((point for point in self.curve if point.reaches(self.config)), None)
+        """Where the goal was reached to stay, see `first_settled`."""
+        return first_settled(self.curve, self.config)
+
+
+def first_settled(curve: Sequence[Evaluation], config: LearningConfig) -> Evaluation | None:
+    """The first of ``config.settled`` evaluations in a row at the goal (at least one); None if there is no such row."""
+    length = max(1, config.settled)
+    for start in range(len(curve) - length + 1):
+        if all(point.reaches(config) for point in curve[start : start + length]):
+            return curve[start]
+    return None
 
 
 def learn(config: LearningConfig, report: Callable[[int, float, Evaluation | None], None] | None = None) -> Learned:
@@ -169,8 +178,7 @@ def learn(config: LearningConfig, report: Callable[[int, float, Evaluation | Non
             losses = []
         if report is not None:
             report(step, float(found.prediction_loss), curve[-1] if curve else None)
-        last = curve[-config.settled :]
-        if config.settled and len(last) == config.settled and all(point.reaches(config) for point in last):
+        if config.settled and first_settled(curve, config) is not None:
             break
     return Learned(config, tuple(curve), model.eval())
 

@@ -16,7 +16,7 @@ import torch
 
 from policylearn.data import DataError
 from policylearn.data.atomic import write_text
-from policylearn.theory.learning import METHODS, Evaluation, LearningConfig, Method, learn
+from policylearn.theory.learning import METHODS, Evaluation, LearningConfig, Method, first_settled, learn
 
 FORMAT = 1
 ROOMS = ("bags", "data", "kernels", "models", "nn", "policies", "theory")
@@ -76,8 +76,8 @@ class Record:
 
     @property
     def reached(self) -> Evaluation | None:
-        """The first evaluation at the goal; None if it was never reached."""
-        return next((point for point in self.curve if point.reaches(self.config)), None)
+        """Where the goal was reached to stay, see `first_settled`."""
+        return first_settled(self.curve, self.config)
 
 
 def record_path(folder: Path, config: LearningConfig) -> Path:

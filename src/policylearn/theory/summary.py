@@ -53,7 +53,7 @@ class Summary:
         accuracy: on unseen graphs.
         coverage: by the best picks, or by the fixed draws of the random policy.
         sampled_coverage: by drawn picks.
-        reached: how many runs reached the goal.
+        reached: how many runs reached the goal and stayed there, see `first_settled`.
         steps: to the goal, over the runs that reached it; None if none did.
         seconds: of the processor, likewise; those of the clock say more about what else the machine does.
     """
