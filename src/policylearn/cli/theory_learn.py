@@ -12,8 +12,21 @@ if TYPE_CHECKING:
     from policylearn.theory import Record
 
 METHODS = ("rloo", "straight_through", "random", "none", "full")
-SETTINGS = {"every": int, "bags": int, "samples": int, "channels": int, "layers": int, "learning_rate": float}
-SETTINGS |= {"epsilon": float, "clip": float, "tau": float, "calibration": int, "test_graphs": int, "settled": int}
+SETTINGS: dict[str, tuple[type, str]] = {
+    "every": (int, "steps between evaluations"),
+    "bags": (int, "bags of a step"),
+    "samples": (int, "bags drawn a graph by rloo"),
+    "channels": (int, "width of both networks"),
+    "layers": (int, "depth of both networks, at least the diameter of a component"),
+    "learning_rate": (float, "of Adam"),
+    "epsilon": (float, "of Adam"),
+    "clip": (float, "largest norm of the gradient; 0 does not clip"),
+    "tau": (float, "temperature of straight_through"),
+    "calibration": (int, "batches that the norms' statistics are taken from before an evaluation"),
+    "test_graphs": (int, "unseen graphs of an evaluation"),
+    "settled": (int, "stop after so many evaluations in a row at 99 %; 0 makes all steps"),
+}
+"""Fields of LearningConfig that are options, with its defaults."""
 
 
 def learn_parser() -> ArgumentParser:
@@ -30,8 +43,8 @@ def learn_parser() -> ArgumentParser:
     parser.add_argument("--steps", type=int, default=600, help="training steps, at most")
     parser.add_argument("-o", "--output", type=Path, default=Path("results/theory"), help="folder of a JSON a run")
     add_showing(parser)
-    for name, kind in SETTINGS.items():
-        parser.add_argument(f"--{name}", type=kind | None, default=None, help="see LearningConfig")
+    for name, (kind, meaning) in SETTINGS.items():
+        parser.add_argument(f"--{name}", type=kind | None, default=None, help=meaning)
     return parser
 
 
