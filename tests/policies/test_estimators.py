@@ -138,8 +138,10 @@ def test_rloo_leaves_prediction_weights_the_plain_gradient() -> None:
     assert step.outputs.shape == (15, 1)
 
 
-def test_each_learned_estimator_moves_the_selection_network() -> None:
+@pytest.mark.parametrize("mode", ["incremental", "paper"])
+@pytest.mark.parametrize("norm", ["layer", "batch", "none"])
+def test_each_learned_estimator_moves_the_selection_network(mode: str, norm: str) -> None:
     for estimator in ("rloo", "straight_through"):
-        model = small_model(picks=2, estimator=estimator).train()
+        model = small_model(picks=3, estimator=estimator, mode=mode, norm=norm).train()
         objective(model, batch_of(*molecules(8)), torch.randn(8, 1), squared).loss.backward()
         assert max(float(w.grad.abs().max()) for w in policy_weights(model)) > 1e-6
