@@ -66,7 +66,7 @@ class RowBatchNorm(nn.Module):
         var, mean = torch.var_mean(rows, dim=0, correction=0)  # (S, C)
         if self.track:
             unbiased = var.detach().mean(0) * len(rows) / (len(rows) - 1)
-            # Through .data: an earlier pass of the same step holds the buffers for its gradient, which does not read them.
+            # Through .data: an earlier pass of the step holds the buffers for its gradient, which does not read them.
             self.running_mean.data.lerp_(mean.detach().mean(0), self.momentum)
             self.running_var.data.lerp_(unbiased, self.momentum)
         return (rows - mean) * torch.rsqrt(var + self.eps) * self.weight + self.bias
