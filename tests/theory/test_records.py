@@ -116,7 +116,7 @@ def test_the_table_has_mean_and_spread_over_the_seeds() -> None:
     assert table[2] == (
         "| (8, 1) | rloo | 1 | 99.0 ± 1.4 % | 100.0 ± 0.0 % | 50.0 ± 0.0 % | 2 of 2 | 75 ± 35 | 4 ± 2 |"
     )
-    assert table[3] == "| (8, 1) | none | 0 | 25.0 ± 0.0 % | 0.0 ± 0.0 % | 50.0 ± 0.0 % | 0 of 1 | not in 2 |  |"
+    assert table[3] == "| (8, 1) | none | 0 | 25.0 % | 0.0 % | 50.0 % | 0 of 1 | not in 2 |  |"
     assert table[4].startswith("| (8, 1) | full | 8 | 50.0")
 
 

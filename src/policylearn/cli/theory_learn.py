@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from policylearn.theory import Record
 
 METHODS = ("rloo", "straight_through", "random", "none", "full")
+IN_FIGURE = ("none", "random", "rloo", "straight_through", "full")
+"""The order of the methods in a figure, which gives them the colours of the demo."""
 SETTINGS: dict[str, tuple[type, str]] = {
     "every": (int, "steps between evaluations"),
     "bags": (int, "bags of a step"),
@@ -151,7 +153,7 @@ def draw(records: list[Record], path: Path) -> None:
     for name, title in titles.items():
         curves: dict[str, list[list[tuple[float, float]]]] = {
             str(method): [[(point.step, getattr(point, name)) for point in run.curve] for run in runs]
-            for (_, _, method), runs in runs_of(records).items()
+            for (_, _, method), runs in sorted(runs_of(records).items(), key=lambda item: IN_FIGURE.index(item[0][2]))
         }
         charts.append(Chart(title, curves))
     draw_charts(charts, path)

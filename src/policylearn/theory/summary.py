@@ -24,23 +24,23 @@ HEADINGS = (
 
 @dataclass(frozen=True)
 class Spread:
-    """Mean and standard deviation over the seeds."""
+    """Mean and standard deviation over the seeds; one seed alone has no deviation."""
 
     mean: float
-    deviation: float
+    deviation: float | None
 
     @staticmethod
     def of(values: Sequence[float]) -> Spread:
-        """Of at least one value; a single one has no deviation."""
-        return Spread(fmean(values), stdev(values) if len(values) > 1 else 0.0)
+        """Of at least one value."""
+        return Spread(fmean(values), stdev(values) if len(values) > 1 else None)
 
     def percent(self) -> str:
         """As a percentage."""
-        return f"{100 * self.mean:.1f} ± {100 * self.deviation:.1f} %"
+        return f"{100 * self.mean:.1f}{'' if self.deviation is None else f' ± {100 * self.deviation:.1f}'} %"
 
     def plain(self) -> str:
         """As it is."""
-        return f"{self.mean:.0f} ± {self.deviation:.0f}"
+        return f"{self.mean:.0f}{'' if self.deviation is None else f' ± {self.deviation:.0f}'}"
 
 
 @dataclass(frozen=True)
