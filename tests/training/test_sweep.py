@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import subprocess
 import sys
 import time
 from collections import Counter
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,7 @@ from policylearn.training.sweep import sweep
 
 optuna = pytest.importorskip("optuna", reason="the extra 'sweep' is not installed")
 
+LONGEST = 300.0  # seconds
 GRID = {"selection.node_dropout": [0.0, 0.5], "optim.learning_rate": [0.01, 0.001]}
 
 
@@ -144,6 +146,19 @@ def test_what_two_processes_queued_at_once_is_run_once(source: Source, trainer: 
     assert set(live_trials(study)) == set(combinations)
 
 
+@pytest.mark.filterwarnings("ignore")  # the filters that Optuna needs are not safe in threads
+def test_many_may_begin_a_sweep_at_once(tmp_path: Path) -> None:
+    combinations = read_grid(configuration()).combinations()
+    url = f"sqlite:///{tmp_path / 'sweep.db'}"
+
+    def begin(_number: int) -> None:
+        queue_missing(open_study(url, "sweep", higher=True, heartbeat=1), combinations, silent=60)
+
+    with ThreadPoolExecutor(4) as threads:
+        list(threads.map(begin, range(4)))
+    assert set(live_trials(joined(tmp_path))) == set(combinations)
+
+
 def test_a_trial_taken_by_a_process_that_died_at_once_is_queued_again(tmp_path: Path) -> None:
     combinations = read_grid(configuration()).combinations()
     study = open_study(f"sqlite:///{tmp_path / 'sweep.db'}", "sweep", higher=True, heartbeat=1)
@@ -206,53 +221,59 @@ def test_without_optuna_it_says_how_to_get_it(source: Source, tmp_path: Path, mo
 
 
 RUN = """
-import sys
+import sys, time
 from pathlib import Path
+import lightning
 from policylearn.training import load_source
 from policylearn.training.sweep import sweep
 from tests.training.test_sweep import configuration
-config = configuration(epochs=6, checkpoint_seconds=0.0)
-done = sweep(config, load_source(config.data), Path(sys.argv[1]), heartbeat=1)
+
+class Stall(lightning.Callback):
+    def on_train_epoch_end(self, trainer, pl_module):
+        if trainer.current_epoch == 1:
+            time.sleep(600)
+
+config = configuration(epochs=4, checkpoint_seconds=0.0)
+stalled = [Stall()] if sys.argv[2:] else []
+done = sweep(config, load_source(config.data), Path(sys.argv[1]), heartbeat=2, callbacks_of=lambda title: stalled)
 print(done.standing.best)
 """
 
 
-def test_two_processes_share_a_sweep_and_one_dies(source: Source, trainer: Trainer, tmp_path: Path) -> None:
-    project = Path(__file__).parents[2]
+def test_two_processes_share_a_sweep_and_one_is_killed(source: Source, trainer: Trainer, tmp_path: Path) -> None:
     command = [sys.executable, "-W", "ignore", "-c", RUN, str(tmp_path)]
-    processes = [subprocess.Popen(command, cwd=project, stdout=subprocess.PIPE, text=True) for _ in range(2)]
-    try:
-        victim, other = killed_while_training(tmp_path, processes)
-        output, _ = other.communicate(timeout=240)
-    finally:
-        for process in processes:
-            process.kill()
-            process.communicate()
-    study = joined(tmp_path)
-    complete = [trial for trial in study.trials if trial.state.name == "COMPLETE"]
-    assert sorted(trial.user_attrs[LABEL] for trial in complete) == sorted(read_grid(configuration()).combinations())
-    lost = next(trial for trial in study.trials if trial.state.name == "FAIL")
-    assert lost.user_attrs[BEGUN].endswith(f" {victim.pid}")
-    again = next(trial for trial in complete if trial.user_attrs[LABEL] == lost.user_attrs[LABEL])
-    assert again.user_attrs[BEGUN].endswith(f" {other.pid}")
+    options: dict[str, Any] = {"cwd": Path(__file__).parents[2], "stdout": subprocess.PIPE, "text": True}
+    with subprocess.Popen([*command, "stall"], **options) as victim:
+        wait_for(lambda: len(belongs(tmp_path, victim, "RUNNING")) == 1)
+        with subprocess.Popen(command, **options) as other:
+            try:
+                wait_for(lambda: len(belongs(tmp_path, other, "COMPLETE")) == 3)
+                assert states(tmp_path) == {"RUNNING": 1, "COMPLETE": 3}, "each has been taken once"
+                victim.send_signal(signal.SIGKILL)
+                output, _ = other.communicate(timeout=LONGEST)
+            finally:
+                victim.kill()
+                other.kill()
     assert other.returncode == 0
-    done = sweep(configuration(epochs=6, checkpoint_seconds=0.0), source, tmp_path)
+    assert states(tmp_path) == {"FAIL": 1, "COMPLETE": 4}
+    assert belongs(tmp_path, other, "COMPLETE") == sorted(read_grid(configuration()).combinations())
+    (lost,) = belongs(tmp_path, victim, "FAIL")
+    history = (tmp_path / "trials" / lost / "history.csv").read_text().splitlines()
+    assert [line.split(",")[0] for line in history] == ["epoch", "0", "1", "2", "3"], "it went on from its checkpoint"
+    done = sweep(configuration(epochs=4, checkpoint_seconds=0.0), source, tmp_path)
     assert trainer.calls == [], "all trials were kept"
     assert output.strip() == done.standing.best
 
 
-def killed_while_training(
-    folder: Path, processes: list[subprocess.Popen[str]]
-) -> tuple[subprocess.Popen[str], subprocess.Popen[str]]:
-    """Kill one of two processes while it trains; give back that one and the other."""
-    until = time.monotonic() + 240
-    while time.monotonic() < until:
-        time.sleep(0.1)
-        if not list(folder.glob("trials/*/checkpoints/*")):
-            continue
-        for trial in joined(folder).trials:
-            for victim, other in (processes, processes[::-1]):
-                if trial.state.name == "RUNNING" and trial.user_attrs.get(BEGUN, "").endswith(f" {victim.pid}"):
-                    os.kill(victim.pid, signal.SIGKILL)
-                    return victim, other
-    raise AssertionError("no trial was seen running")
+def belongs(folder: Path, process: subprocess.Popen[str], state: str) -> list[str]:
+    """The combinations that a process has brought into a state."""
+    trials = joined(folder).trials if (folder / "trials").exists() else []
+    mine = [trial for trial in trials if trial.user_attrs.get(BEGUN, "").endswith(f" {process.pid}")]
+    return sorted(trial.user_attrs[LABEL] for trial in mine if trial.state.name == state)
+
+
+def wait_for(condition: Callable[[], bool]) -> None:
+    until = time.monotonic() + LONGEST
+    while not condition():
+        assert time.monotonic() < until
+        time.sleep(0.2)

@@ -47,11 +47,11 @@ class Standing:
 def open_study(url: str, name: str, *, higher: bool, heartbeat: int) -> Study:
     """Create the sweep in its storage, or join it."""
     optuna = import_optuna()
-    from sqlalchemy.exc import ArgumentError, OperationalError
+    from sqlalchemy.exc import ArgumentError, DBAPIError, IntegrityError
 
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     options = {"connect_args": {"timeout": 60}} if url.startswith("sqlite") else {}
-    for attempt in range(5):
+    for attempt in range(10):
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
@@ -66,9 +66,10 @@ def open_study(url: str, name: str, *, higher: bool, heartbeat: int) -> Study:
                     load_if_exists=True,
                 )
             break
-        except OperationalError as error:
-            # Two processes that create the tables of a new database at once: one of them fails, and tries again.
-            if "already exists" not in str(error) or attempt == 4:
+        except DBAPIError as error:
+            # Of several processes that create the tables of a new database at once, all but one fail, and try again.
+            raced = isinstance(error, IntegrityError) or "already exists" in str(error)
+            if not raced or attempt == 9:
                 raise ConfigError(f"the storage {url} cannot be used ({error.orig}); check the URL") from error
             time.sleep(0.2)
         except (ArgumentError, ImportError) as error:
