@@ -13,7 +13,7 @@ import resource
 import subprocess
 import sys
 import time
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -36,8 +36,11 @@ POLICIES = {
 TRAINING_GRAPHS = 32
 MAX_ROWS = (1 << 14, 1 << 16, 1 << 18, 1 << 20)
 FULL_CASES = [(1, rows) for rows in MAX_ROWS] + [(2, 1 << 18)]
-NETWORK = NetworkConfig(channels=32, layers=4)
+TRAINED = NetworkConfig(channels=32, layers=4)
+STREAMED = NetworkConfig(channels=16, layers=3)
+TOLERANCE = 1e-3
 MIB = 2**20
+CONSOLE = Console(width=110)
 
 
 def peak() -> int:
@@ -56,7 +59,7 @@ def training_step(dataset: Dataset, policy: str, picks: int) -> dict[str, Any]:
     """One step, optimiser included, on the first graphs of the dataset."""
     batch = make_batch(dataset.graphs, np.arange(TRAINING_GRAPHS))
     settings = replace(POLICIES[policy], picks=picks)
-    model = build_model(ModelConfig(outputs=dataset.task.outputs, prediction=NETWORK, policy=settings)).train()
+    model = build_model(ModelConfig(outputs=dataset.task.outputs, prediction=TRAINED, policy=settings)).train()
     optimiser = torch.optim.Adam(model.parameters(), lr=1e-3)
     before, start = resident(), time.process_time()
     objective(model, batch, batch.y, dataset.task.loss_terms).loss.backward()  # type: ignore[no-untyped-call]
@@ -69,7 +72,7 @@ def full_bag(dataset: Dataset, max_rows: int, count: int) -> dict[str, Any]:
     largest = np.argsort(-dataset.graphs.num_nodes, kind="stable")[:count]
     batch = make_batch(dataset.graphs, largest)
     config = ModelConfig(
-        outputs=dataset.task.outputs, prediction=NETWORK, policy=PolicyConfig(name="full"), max_rows=max_rows
+        outputs=dataset.task.outputs, prediction=STREAMED, policy=PolicyConfig(name="full"), max_rows=max_rows
     )
     torch.manual_seed(0)
     model = build_model(config).eval()
@@ -115,39 +118,56 @@ def straight_line(rows: list[dict[str, Any]]) -> dict[str, float]:
     return {"constant_mib": float(constant), "slope_mib": float(slope), "r2": float(r2)}
 
 
+def difference(rows: list[dict[str, Any]]) -> float:
+    """How far the outputs of the largest graph differ between the settings, against the largest output."""
+    outputs = np.array([row["output"] for row in rows if row["count"] == 1])
+    return float(np.ptp(outputs, axis=0).max() / np.abs(outputs).max())
+
+
 def main() -> None:
     """Measure everything, print two tables, keep the result."""
-    console = Console(width=110)
     training = [measure({"policy": policy, "picks": picks}) for policy in POLICIES for picks in PICKS]
     lines = {policy: straight_line([row for row in training if row["policy"] == policy]) for policy in POLICIES}
-    network = f"{NETWORK.layers} layers, {NETWORK.channels} channels"
-    table = Table(
-        title=f"a training step on {TRAINING_GRAPHS} graphs ({training[0]['nodes']:,} nodes) of {DATASET}, {network}"
-    )
+    show_training(training, lines)
+    full = [measure({"max_rows": rows, "count": count}) for count, rows in FULL_CASES]
+    show_full(full)
+    settings = {"dataset": DATASET, "trained": asdict(TRAINED), "streamed": asdict(STREAMED)}
+    result = settings | {"training": training, "lines": lines, "full_bag": full, "difference": difference(full)}
+    CONSOLE.print(f"kept in {keep('memory', result).relative_to(PROJECT)}")
+    if result["difference"] > TOLERANCE:
+        raise SystemExit("the pieces change the output by more than rounding")
+
+
+def show_training(rows: list[dict[str, Any]], lines: dict[str, dict[str, float]]) -> None:
+    """Print the peaks of a training step and the lines through them."""
+    what = f"{TRAINING_GRAPHS} graphs of {DATASET} ({rows[0]['nodes']:,} nodes), {describe(TRAINED)}"
+    table = Table(title=f"a training step on {what}")
     for heading in ("policy", "T", "peak of the step MiB", "CPU seconds"):
         table.add_column(heading, justify="left" if heading == "policy" else "right")
-    for row in training:
+    for row in rows:
         table.add_row(row["policy"], str(row["picks"]), f"{row['step'] / MIB:,.0f}", f"{row['seconds']:.2f}")
-    console.print(table)
+    CONSOLE.print(table)
     for policy, line in lines.items():
-        console.print(
-            f"{policy}: {line['constant_mib']:.0f} MiB + {line['slope_mib']:.0f} MiB x T, R² = {line['r2']:.4f}"
-        )
+        fitted = f"{line['constant_mib']:.0f} MiB + {line['slope_mib']:.0f} MiB x T, R² = {line['r2']:.4f}"
+        CONSOLE.print(f"{policy}: {fitted}")
 
-    full = [measure({"max_rows": rows, "count": count}) for count, rows in FULL_CASES]
-    for row in full:
-        same = next(other for other in full if other["count"] == row["count"])
-        assert np.allclose(row["output"], same["output"], atol=1e-4), "the pieces must not change the output"
-    table = Table(title=f"the full bag of the largest graphs of {DATASET} at inference, {network}")
-    for heading in ("graphs", "rows of the bag", "max_rows", "peak of the pass MiB", "CPU seconds"):
+
+def show_full(rows: list[dict[str, Any]]) -> None:
+    """Print the peaks of the full bag."""
+    table = Table(title=f"the full bag of the largest graphs of {DATASET} at inference, {describe(STREAMED)}")
+    for heading in ("nodes", "rows of the bag", "max_rows", "peak of the pass MiB", "CPU seconds"):
         table.add_column(heading, justify="right")
-    for row in full:
+    for row in rows:
         sizes = " + ".join(f"{size:,}" for size in row["sizes"])
         numbers = (f"{row['rows']:,}", f"{row['max_rows']:,}", f"{row['step'] / MIB:,.0f}", f"{row['seconds']:.1f}")
         table.add_row(sizes, *numbers)
-    console.print(table)
-    kept = {"dataset": DATASET, "network": network, "training": training, "lines": lines, "full_bag": full}
-    console.print(f"kept in {keep('memory', kept).relative_to(PROJECT)}")
+    CONSOLE.print(table)
+    CONSOLE.print(f"outputs differ by {difference(rows):.1e} of the largest between the settings: rounding")
+
+
+def describe(network: NetworkConfig) -> str:
+    """The size of a network in words."""
+    return f"{network.layers} layers, {network.channels} channels"
 
 
 if __name__ == "__main__":
