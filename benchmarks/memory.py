@@ -132,7 +132,12 @@ def main() -> None:
     full = [measure({"max_rows": rows, "count": count}) for count, rows in FULL_CASES]
     show_full(full)
     settings = {"dataset": DATASET, "trained": asdict(TRAINED), "streamed": asdict(STREAMED)}
-    result = settings | {"training": training, "lines": lines, "full_bag": full, "difference": difference(full)}
+    result: dict[str, Any] = settings | {
+        "training": training,
+        "lines": lines,
+        "full_bag": full,
+        "difference": difference(full),
+    }
     CONSOLE.print(f"kept in {keep('memory', result).relative_to(PROJECT)}")
     if result["difference"] > TOLERANCE:
         raise SystemExit("the pieces change the output by more than rounding")
