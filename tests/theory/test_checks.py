@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import takewhile
 from pathlib import Path
 
 import pytest
@@ -18,7 +19,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "theory.md"
 def rows_of_page() -> list[str]:
     lines = PAGE.read_text(encoding="utf-8").splitlines()
     start = lines.index(markdown_table([]).splitlines()[0])
-    table = [line for line in lines[start:] if line.startswith("|")]
+    table = list(takewhile(lambda line: line.startswith("|"), lines[start:]))
     return table[2:]
 
 
