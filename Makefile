@@ -5,7 +5,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
-EXTRAS := fast,sweep,tensorboard,dev
+EXTRAS := sweep,tensorboard,dev
 BENCHMARKS := batching memory
 WORKERS ?= 2
 
