@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 NAME = "info"
 HELP = "show this installation, or what a run was trained on and how well"
 
-EXTRAS = {"fast": "numba", "sweep": "optuna", "tensorboard": "tensorboard", "wandb": "wandb"}
+EXTRAS = {"sweep": "optuna", "tensorboard": "tensorboard", "wandb": "wandb"}
 """What ``pip install policylearn[EXTRA]`` brings."""
 
 
@@ -80,6 +80,7 @@ def installation() -> Iterable[tuple[str, str]]:
     import torch
 
     from policylearn.data import CATALOG, data_root
+    from policylearn.kernels import has_numba, wanted_backend
     from policylearn.training.runs import PACKAGES
 
     for name in PACKAGES:
@@ -89,6 +90,8 @@ def installation() -> Iterable[tuple[str, str]]:
     gpus = [torch.cuda.get_device_name(index) for index in range(torch.cuda.device_count())]
     metal = ["mps"] if torch.backends.mps.is_available() else []
     yield "devices", ", ".join(["cpu", *gpus, *metal])
+    compiled = "compiled by numba on the CPU" if has_numba() else "plain PyTorch, as numba cannot be imported"
+    yield "neighbour sums", f"{compiled} (POLICYLEARN_KERNELS is {wanted_backend()})"
     for extra, package in EXTRAS.items():
         there = find_spec(package) is not None
         yield f"extra '{extra}'", f"{package} {version(package)}" if there else f"not installed: {package}"
