@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 import torch
 
+from policylearn.cli.main import VERBS
+
 PROJECT = Path(__file__).parents[2]
 PAGES = [PROJECT / "README.md", *sorted((PROJECT / "docs").glob("**/*.md"))]
 FENCE = re.compile(r"^```(\w*)[^\n]*\n(.*?)^```\s*$", re.MULTILINE | re.DOTALL)
@@ -38,6 +40,15 @@ def test_links_between_pages_lead_somewhere(page: Path) -> None:
     for target in re.findall(r"\]\(([^)#]+)[^)]*\)", page.read_text()):
         if not target.startswith(("http://", "https://", "mailto:")):
             assert (page.parent / target).exists(), f"{page.name} links to {target}, which is not there"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(PROJECT).as_posix())
+def test_commands_name_verbs_that_exist(page: Path) -> None:
+    shell = "".join(code for language, code in FENCE.findall(page.read_text()) if language == "sh")
+    known = {verb.NAME for verb in VERBS}
+    assert set(re.findall(r"^policylearn (\w+)", shell, re.MULTILINE)) <= known
+    targets = re.findall(r"^(\w+):", (PROJECT / "Makefile").read_text(), re.MULTILINE)
+    assert set(re.findall(r"^make (?:\w+=\S+ )*(\w+)", shell, re.MULTILINE)) <= set(targets)
 
 
 def test_the_readme_tells_the_truth(
