@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -155,7 +156,11 @@ def test_a_killed_predict_leaves_no_half_file(run: Path, tmp_path: Path) -> None
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_an_interrupted_predict_clears_up(
-    number: signal.Signals, run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    number: signal.Signals,
+    run: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    request: pytest.FixtureRequest,
 ) -> None:
     data = write_table(tmp_path / "m.csv", ("smiles",), molesol()[0][:50])
     parts = []
@@ -169,6 +174,9 @@ def test_an_interrupted_predict_clears_up(
 
     monkeypatch.setattr(Predictor, "answer", interrupted)
     before = signal.getsignal(signal.SIGTERM)
+    # A process that was started in the background ignores Ctrl-C from the start.
+    request.addfinalizer(partial(signal.signal, signal.SIGINT, signal.getsignal(signal.SIGINT)))
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     with pytest.raises(SystemExit) as stop:
         predict(run, data, "-o", tmp_path / "out.csv", "--batch-size", 8)
     assert stop.value.code == 128 + number
