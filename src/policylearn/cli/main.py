@@ -11,7 +11,7 @@ from typing import Protocol
 from jsonargparse import ArgumentParser, Namespace, set_parsing_settings
 
 from policylearn import __version__
-from policylearn.cli import datasets, demo, evaluate, info, predict, reproduce, sweep, theory, train
+from policylearn.cli import bench, datasets, demo, evaluate, info, predict, reproduce, sweep, theory, train
 from policylearn.cli.complaints import explain
 from policylearn.cli.tree import shorten_usage
 
@@ -34,7 +34,7 @@ class Verb(Protocol):
         """Do it and return the exit code; ``options.words`` is what followed the verb."""
 
 
-VERBS: tuple[Verb, ...] = (train, predict, evaluate, sweep, info, datasets, demo, theory, reproduce)
+VERBS: tuple[Verb, ...] = (train, predict, evaluate, sweep, info, datasets, demo, theory, reproduce, bench)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

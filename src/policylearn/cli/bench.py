@@ -1,0 +1,134 @@
+"""``policylearn bench``: how fast it is here, against the usual way to write it and against the machine's limit."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from jsonargparse import ArgumentParser, Namespace
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from policylearn.bench import Report, Settings
+
+NAME = "bench"
+HELP = "measure speed and memory here, against replicated edges and against the machine's limit"
+ABOUT = (
+    "Time training steps and inference on real batches, turn by turn against (a) the same method with every marked copy"
+    " written out as a graph of its own and (b) the matrix multiplications of our own passes alone; measure peak memory"
+    " and how the cost grows with the graph. Prints tables and writes a JSON and a picture. Wants an idle machine."
+)
+QUICK_ROUNDS, QUICK_NODES, QUICK_FAMILIES = 3, 10**5, ("grid",)
+BUSY = 0.5
+
+
+def add_options(parser: ArgumentParser) -> None:
+    """Options of the verb."""
+    parser.add_argument(
+        "--quick", action="store_true", help="ZINC alone, few rounds, graphs up to 10^5 nodes: two minutes on two cores"
+    )
+    parser.add_argument("--json", action="store_true", help="print the record as JSON instead of tables")
+    parser.add_argument(
+        "--datasets", type=str, nargs="+", default=[], help="(default: zinc, ogbg-molhiv and reddit-binary)"
+    )
+    parser.add_argument(
+        "--cases", type=str, nargs="+", default=[],
+        help="of learned-t2, learned-t5, learned-t8, random-t2, full and none (default: all)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--rounds", type=int | None, default=None, help="how often each is timed (default: 7, quick: 3)"
+    )
+    parser.add_argument("--threads", type=int | None, default=None, help="(default: 2, or the number of cores if less)")
+    parser.add_argument("--layers", type=int, default=6, help="of both networks")
+    parser.add_argument("--channels", type=int, default=64, help="of both networks")
+    parser.add_argument(
+        "--batch-size", type=int | None, default=None, help="graphs of a batch (default: 128, reddit-binary 32)"
+    )
+    parser.add_argument(
+        "--growth-nodes", type=int | None, default=None, help="largest graph; 0: none (default: 10^6, quick: 10^5)"
+    )
+    parser.add_argument("--no-memory", action="store_true", help="do not measure peak memory")
+    parser.add_argument("-o", "--output", type=Path, default=Path("bench"), help="folder of bench.json and bench.png")
+
+
+def run(options: Namespace) -> int:
+    """Measure under a progress bar, write the record and its picture, print one of its forms."""
+    import sys
+
+    from rich.console import Console
+
+    from policylearn.bench import draw_report, make_tables
+    from policylearn.data.atomic import write_text
+
+    settings = settings_of(options)
+    beside = Console(stderr=True)
+    if os.getloadavg()[0] > BUSY:
+        beside.print(
+            f"⚠ the machine is busy (load {os.getloadavg()[0]:.1f}): ratios can still be compared, times cannot",
+            style="yellow", highlight=False,
+        )  # fmt: skip
+    report = measure(settings, f"policylearn bench {shlex.join(options.words)}".strip(), beside)
+    name = "bench-quick" if settings.quick else "bench"
+    record, picture = options.output / f"{name}.json", options.output / f"{name}.png"
+    write_text(record, report.to_json())
+    draw_report(report, picture)
+    if options.json:
+        sys.stdout.write(report.to_json())
+        return 0
+    console = Console()
+    console = Console(width=None if console.is_terminal else 200)
+    for table in make_tables(report):
+        console.print(table)
+    for path in (record, picture):
+        console.print(str(path), highlight=False, soft_wrap=True)
+    return 0
+
+
+def settings_of(options: Namespace) -> Settings:
+    """What the options ask for."""
+    from policylearn.bench import QUICK_CASES, Settings
+
+    usual = Settings()
+    nodes = QUICK_NODES if options.quick else usual.growth_nodes
+    return Settings(
+        datasets=tuple(options.datasets) or (("zinc",) if options.quick else usual.datasets),
+        cases=tuple(options.cases) or (QUICK_CASES if options.quick else usual.cases),
+        rounds=options.rounds if options.rounds is not None else QUICK_ROUNDS if options.quick else usual.rounds,
+        threads=usual.threads if options.threads is None else options.threads,
+        layers=options.layers,
+        channels=options.channels,
+        batch_size=options.batch_size,
+        growth_nodes=nodes if options.growth_nodes is None else options.growth_nodes,
+        families=QUICK_FAMILIES if options.quick else usual.families,
+        memory=not options.no_memory,
+        quick=options.quick,
+    )
+
+
+def measure(settings: Settings, command: str, console: Console) -> Report:
+    """Run the benchmark under a bar over all of its steps."""
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+
+    from policylearn.bench import run_bench
+
+    columns = (BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("left"), TimeRemainingColumn())
+    with Progress(*columns, TextColumn("{task.description}"), console=console) as progress:
+        bar = progress.add_task("reading", total=0)
+
+        def tell(title: str, steps: int) -> None:
+            progress.update(bar, description=title, advance=steps)
+
+        def expect(steps: int) -> None:
+            progress.update(bar, total=(progress.tasks[0].total or 0) + steps)
+
+        return run_bench(settings, command, tell, expect)
