@@ -22,7 +22,9 @@ def test_the_whole_chain_on_a_tiny_budget(tmp_path: Path, capsys: pytest.Capture
     words = ["reproduce", "expressivity", "--columns", "csl", "--rows", "learned-t2", "--seeds", "1", "--epochs", "1"]
     words += [*SMALL, "--results", str(results)]
     assert main(words) == 0
-    assert capsys.readouterr().out.startswith("1 runs done, 0 were there")
+    told = capsys.readouterr()
+    assert told.out.startswith("1 runs done, 0 were there")
+    assert "over: csl Policy-learn T=2 fold 0, fold0-" in told.err, "a log shows each run when it is over"
     (path,) = results.glob("csl/learned-t2/fold0-*.json")
     record = json.loads(path.read_text())
     assert (record["number"], record["epochs"], record["paper_epochs"]) == (0, 1, 100)

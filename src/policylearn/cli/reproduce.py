@@ -143,12 +143,18 @@ def run_with_bars(jobs: list[Job], ledger: Ledger, seconds: float | None, consol
     with Progress(*columns, console=console) as progress:
         everything = progress.add_task("runs", total=len(jobs))
         current = progress.add_task("epochs", total=None)
+
+        def after(job: Job) -> None:
+            progress.advance(everything)
+            if not console.is_terminal:  # bars that are not redrawn say nothing before the end
+                console.print(f"over: {job.title}, {job.name}", highlight=False, markup=False, soft_wrap=True)
+
         return run_jobs(
             jobs,
             ledger,
             budget_seconds=seconds,
             callbacks_of=lambda job: [EpochBar(progress, current, job.title)],
-            after=lambda _job: progress.advance(everything),
+            after=after,
         )
 
 
