@@ -128,3 +128,15 @@ def test_the_difference_has_its_standard_error(tiny_record: Record) -> None:
     assert difference(learned, Group(random.records[:1])) is None
     longer = Group(tuple(replace(record, epochs=11) for record in random.records))
     assert difference(learned, longer) is None
+
+
+def test_the_selection_networks_rate_is_no_departure_of_random_picks(tiny_record: Record) -> None:
+    rates = {"optim.learning_rate": 0.01, "optim.selection_learning_rate": 0.01}
+    picks = replace(tiny_record.experiment, policy="random")
+    learned = group(tiny_record, [0.80, 0.90], changed=rates)
+    random = group(tiny_record, [1.00, 1.10], changed=rates, experiment=picks)
+    assert dict(learned.departures) == rates
+    assert dict(random.departures) == {"optim.learning_rate": 0.01}
+    assert difference(learned, random) is not None
+    slower = group(tiny_record, [1.00, 1.10], changed={}, experiment=picks)
+    assert difference(learned, slower) is None, "another rate of the prediction network is another training"

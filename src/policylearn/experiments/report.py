@@ -174,8 +174,9 @@ def shown(cell: Cell, group: Group) -> str:
 def settings_of(group: Group) -> str:
     """What was changed, with a mark on what the paper's grid does not hold."""
     outside = dict(group.departures)
-    changes = sorted(group.first.changed.items())
-    return ", ".join(f"{key.split('.')[-1]} {written(value)}{'†' if key in outside else ''}" for key, value in changes)
+    return ", ".join(
+        f"{key.split('.')[-1]} {written(value)}{'†' if key in outside else ''}" for key, value in group.changed.items()
+    )
 
 
 def contest(groups: Groups) -> str:

@@ -15,6 +15,9 @@ from policylearn.experiments.ledger import Record
 from policylearn.experiments.settings import REPEATED, flat
 from policylearn.training.folds import combine_folds
 
+SELECTION_RATE = "optim.selection_learning_rate"
+"""A setting that only the learned policy reads, though a command may give it to other rows too."""
+
 
 @dataclass(frozen=True)
 class Group:
@@ -59,10 +62,16 @@ class Group:
         return float(np.std(self.values))
 
     @property
+    def changed(self) -> dict[str, Any]:
+        """Settings that differ from the paper's and that the policy reads, by dotted name."""
+        unread = () if self.first.experiment.policy == "learned" else (SELECTION_RATE,)
+        return {key: value for key, value in sorted(self.first.changed.items()) if key not in unread}
+
+    @property
     def departures(self) -> tuple[tuple[str, Any], ...]:
         """Changed settings that do not lie in the paper's own grid."""
         grid: dict[str, list[Any]] = self.first.config.get("grid", {})
-        return tuple((key, value) for key, value in self.first.changed.items() if value not in grid.get(key, []))
+        return tuple((key, value) for key, value in self.changed.items() if value not in grid.get(key, []))
 
     @property
     def seconds(self) -> float:
@@ -159,8 +168,11 @@ class Difference:
 
 def difference(learned: Group, random: Group) -> Difference | None:
     """None where the two were not trained alike, or where one has no two repeats and so no standard error."""
-    outside = [{key: v for key, v in g.departures if not key.startswith("selection.")} for g in (learned, random)]
-    alike = learned.first.epochs == random.first.epochs and outside[0] == outside[1]
+    shared = [
+        {key: v for key, v in group.departures if not key.startswith("selection.") and key != SELECTION_RATE}
+        for group in (learned, random)
+    ]
+    alike = learned.first.epochs == random.first.epochs and shared[0] == shared[1]
     if not alike or min(len(learned.values), len(random.values)) < 2:
         return None
     sign = 1.0 if learned.first.higher_is_better else -1.0
