@@ -8,13 +8,9 @@ freed tensors back at once: by default it keeps those below 32 MiB, and small se
 from __future__ import annotations
 
 import json
-import os
-import resource
-import subprocess
 import sys
 import time
 from dataclasses import asdict, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -23,6 +19,7 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.machine import PROJECT, keep
+from policylearn.bench.memory import peak, resident, run_alone
 from policylearn.data import Dataset, load_dataset, make_batch
 from policylearn.models import ModelConfig, NetworkConfig, PolicyConfig, build_model, objective
 
@@ -41,18 +38,6 @@ STREAMED = NetworkConfig(channels=16, layers=3)
 TOLERANCE = 1e-3
 MIB = 2**20
 CONSOLE = Console(width=110)
-
-
-def peak() -> int:
-    """Most bytes that this process has held so far."""
-    held = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return held if sys.platform == "darwin" else held * 1024  # Linux counts in KiB
-
-
-def resident() -> int:
-    """Bytes that this process holds now; the peak so far where the system does not tell."""
-    pages = Path("/proc/self/statm")
-    return int(pages.read_text().split()[1]) * resource.getpagesize() if pages.exists() else peak()
 
 
 def training_step(dataset: Dataset, policy: str, picks: int) -> dict[str, Any]:
@@ -92,13 +77,7 @@ def full_bag(dataset: Dataset, max_rows: int, count: int) -> dict[str, Any]:
 
 def measure(case: dict[str, Any]) -> dict[str, Any]:
     """Run one case in a process of its own and return the case with what it found."""
-    words = [sys.executable, "-m", "benchmarks.memory", json.dumps(case)]
-    settings = os.environ | {"MALLOC_MMAP_THRESHOLD_": str(64 * 1024)}
-    done = subprocess.run(words, cwd=PROJECT, env=settings, capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise SystemExit(f"{case} failed with code {done.returncode}:\n{done.stderr}")
-    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
-    return case | found
+    return case | run_alone("benchmarks.memory", case, PROJECT)
 
 
 def run_case(case: dict[str, Any]) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.optim import Adam
 from torch_geometric.data import Batch
 
@@ -35,6 +35,8 @@ class Batches:
 
     def __init__(self, source: Source, size: int, count: int) -> None:
         graphs, train = source.dataset.graphs, source.dataset.splits[0].train
+        if source.dataset.task.level != "graph":
+            raise ValueError(f"'{source.dataset.name}' has a prediction a node; the benchmark takes datasets of graphs")
         if len(train) < size:
             raise ValueError(
                 f"'{source.dataset.name}' has {len(train)} training graphs and no batch of {size}; use --batch-size"
@@ -95,14 +97,7 @@ def make_ours(config: ModelConfig, source: Source, phase: Phase, small: Batch, g
     def loss(batch: Batch) -> Tensor:
         return objective(model, batch, batch.y, task.loss_terms, generator=generator).loss
 
-    def infer(batch: Batch) -> None:
-        with torch.no_grad():
-            model(batch)
-
-    step = infer if phase == "infer" else training_step(model.parameters(), loss)
-    model.train(phase == "train")
-    step(small)
-    return step
+    return warm_step(model, phase, model, loss, small)
 
 
 def make_replicated(
@@ -110,7 +105,7 @@ def make_replicated(
 ) -> Step:
     """The same of the replicated model; the arguments are those of `make_ours`."""
     model, task = ReplicatedGNN(config), source.dataset.task
-    norms = [module for module in model.modules() if isinstance(module, torch.nn.BatchNorm1d)]
+    norms = [module for module in model.modules() if isinstance(module, nn.BatchNorm1d)]
     for norm in norms:
         norm.momentum = 1.0
     with torch.no_grad():
@@ -118,15 +113,31 @@ def make_replicated(
     for norm in norms:
         norm.momentum = 0.1
 
+    def output(batch: Batch) -> Tensor:
+        drawn: Tensor = model(batch, generator=generator)
+        return drawn
+
     def loss(batch: Batch) -> Tensor:
-        return task.compute_loss(model(batch, generator=generator), batch.y)
+        return task.compute_loss(output(batch), batch.y)
+
+    return warm_step(model, phase, output, loss, small)
+
+
+def warm_step(
+    model: nn.Module,
+    phase: Phase,
+    output: Callable[[Batch], Tensor],
+    loss: Callable[[Batch], Tensor],
+    small: Batch,
+) -> Step:
+    """A model's training step or inference, after one on a small batch."""
 
     def infer(batch: Batch) -> None:
         with torch.no_grad():
-            model(batch)
+            output(batch)
 
-    step = infer if phase == "infer" else training_step(model.parameters(), loss)
     model.train(phase == "train")
+    step = training_step(model.parameters(), loss) if phase == "train" else infer
     step(small)
     return step
 

@@ -17,7 +17,7 @@ from policylearn.bench.cases import Case, Phase
 from policylearn.models import ModelConfig
 
 GIB = 2**30
-SHARE = 0.9
+SHARE = 0.8
 """Of the memory that is free, as much as a contender may need."""
 
 

@@ -54,11 +54,13 @@ def draw_bars(axis: Any, report: Report, dataset: str, phase: str) -> None:
         medians = [t.median for t in bars.values()]
         low, high = ([abs(t.quartiles[side] - t.median) for t in bars.values()] for side in (0, 1))
         places = [at + 0.27 * (offset - 1) for at in bars]
-        axis.bar(places, medians, 0.25, yerr=[low, high], color=COLOURS[contender], label=LABELS[contender])
-    names = [CASES[case].title + (f"\n{estimator}" if estimator else "") for case, estimator in keys]
-    axis.set_xticks(range(len(keys)), names, fontsize=7, rotation=30)
-    axis.set(yscale="log", ylabel="ms a batch", title=f"{dataset}, {'training step' if phase == 'train' else phase}")
-    axis.grid(alpha=0.3, axis="y")
+        axis.barh(places, medians, 0.25, xerr=[low, high], color=COLOURS[contender], label=LABELS[contender])
+    names = [CASES[case].title + (f", {estimator}" if estimator else "") for case, estimator in keys]
+    axis.set_yticks(range(len(keys)), names, fontsize=8)
+    axis.invert_yaxis()
+    what = "a training step" if phase == "train" else "inference"
+    axis.set(xscale="log", xlabel="ms a batch", title=f"{what} on {dataset}")
+    axis.grid(alpha=0.3, axis="x")
 
 
 def draw_growth(axis: Any, report: Report) -> None:
