@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+import networkx as nx
 import pytest
 import torch
 from torch import Tensor
@@ -13,7 +14,7 @@ from policylearn.bench.replicated import ReplicatedGNN, replicate
 from policylearn.models import ModelConfig, NetworkConfig, PolicyConfig, SubgraphGNN, build_model
 from policylearn.nn import Features, Graphs
 from policylearn.policies import FullPolicy, LearnedPolicy
-from tests.graphs import ATOMS, BONDS, batch_of, molecules
+from tests.graphs import ATOMS, BONDS, batch_of, data_of, molecules
 
 TOLERANCE = 1e-6
 
@@ -46,7 +47,9 @@ def both(policy: str, picks: int = 3, nodes: str = "categorical") -> tuple[Subgr
     missing, unknown = theirs.load_state_dict(translated(ours.state_dict()), strict=False)
     assert unknown == []
     assert [name for name in missing if not name.endswith("num_batches_tracked")] == []
-    batch = batch_of(*molecules(9, seed=3))
+    generator = torch.Generator().manual_seed(0)
+    few = [data_of(nx.path_graph(nodes), generator) for nodes in (1, 2, 3)]  # fewer nodes than picks: they repeat
+    batch = batch_of(*molecules(9, seed=3), *few)
     if not edges:
         batch.edge_attr = None
     if nodes == "real":
@@ -76,7 +79,7 @@ def their_name(name: str) -> str:
 
 # Without node features nodes are alike up to symmetry, and rounding decides among them: those are not compared here.
 @pytest.mark.parametrize("nodes", ["categorical", "real"])
-@pytest.mark.parametrize("picks", [1, 3])
+@pytest.mark.parametrize("picks", [1, 3, 5])
 def test_learned_evaluation_agrees(picks: int, nodes: str) -> None:
     ours, theirs, batch = both("learned", picks, nodes)
     with torch.no_grad():
