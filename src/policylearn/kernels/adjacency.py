@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
+from functools import cached_property
 
 import torch
 from torch import Tensor
@@ -68,6 +69,23 @@ class Adjacency:
     @property
     def num_edges(self) -> int:
         return len(self.source)
+
+    @cached_property
+    def heard_by(self) -> Tensor:
+        """Target of each message, grouped by source, ``(E,)``."""
+        return self.target.index_select(0, self.outgoing)
+
+    def kinds(self, index: Tensor | None) -> Tensor:
+        """The row of the edges' values that each message has, ``(E,)``.
+
+        Args:
+            index: which row each column of ``edge_index`` has, ``(E,)``; None if there is one for each.
+        """
+        return self.edge if index is None else index.index_select(0, self.edge)
+
+    def outgoing_kinds(self, index: Tensor | None) -> Tensor:
+        """The same, grouped by source."""
+        return self.kinds(index).index_select(0, self.outgoing)
 
     def expand(self, row_ptr: Tensor) -> Adjacency:
         """Give every node several rows of its own: row ``k`` of a node hears row ``k`` of its neighbours.

@@ -1,25 +1,11 @@
 """Sums along edges for the CPU, compiled by numba: one pass over the edges, no copy of an edge's message is kept.
 
-Each thread works on nodes of its own, so no addition is atomic and a result does not depend on chance. Threads come
-from a pool of ours and not from numba's: that one shares OpenMP with torch and changes torch's number of threads.
+Each thread works on nodes of its own, so no addition is atomic and a result does not depend on chance.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from functools import cache
-from typing import Any
-
-import numpy as np
-import torch
 from numba import njit
-from numpy.typing import NDArray
-
-Array = NDArray[Any]
-
-SMALL = 1 << 16
-"""Below so many numbers a second thread costs more than it saves."""
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
@@ -84,32 +70,3 @@ def edge_sum_gradient(  # type: ignore[no-untyped-def]
                     passed = gradient[theirs + r, c] if x[start + r, c] + values[k, c] > zero else zero
                     to_x[start + r, c] += passed
                     to_values[k, c] += passed
-
-
-def share(work: Callable[[int, int, int], None], row_ptr: Array, numbers: int) -> int:
-    """Call ``work(thread, first, last)`` for ranges of nodes with equally many rows; return how many there were.
-
-    Args:
-        work: must touch only what belongs to its range.
-        row_ptr: where the rows of each node start, ``(N + 1,)``.
-        numbers: how many numbers there are in all, to judge whether threads pay.
-    """
-    nodes = len(row_ptr) - 1
-    threads = torch.get_num_threads() if numbers >= SMALL else 1
-    if threads == 1 or nodes < threads:
-        work(0, 0, nodes)
-        return 1
-    cuts = np.searchsorted(row_ptr, np.linspace(0, row_ptr[-1], threads + 1))
-    cuts[0], cuts[-1] = 0, nodes
-    ranges = [(i, int(cuts[i]), int(cuts[i + 1])) for i in range(threads)]
-    waiting = [pool(threads).submit(work, *part) for part in ranges[1:]]
-    work(*ranges[0])
-    for part in waiting:
-        part.result()
-    return threads
-
-
-@cache
-def pool(threads: int) -> ThreadPoolExecutor:
-    """Threads that stay, one for each part but the caller's own."""
-    return ThreadPoolExecutor(threads - 1, thread_name_prefix="policylearn-kernels")

@@ -58,9 +58,7 @@ class _NeighbourSum(Function):
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None]:
-        adjacency = ctx.adjacency
-        heard_by = adjacency.target.index_select(0, adjacency.outgoing)
-        return multiply(adjacency.source_ptr, heard_by, grad.contiguous()), None
+        return multiply(ctx.adjacency.source_ptr, ctx.adjacency.heard_by, grad.contiguous()), None
 
 
 class _Gather(Function):

@@ -19,6 +19,7 @@ from policylearn.nn import (
     NodeReadout,
     NormScope,
     PyGConv,
+    RowNorm,
     SingleStreamEncoder,
     SingleStreamLayer,
     SlotPool,
@@ -121,13 +122,13 @@ def _single_stream(network: NetworkConfig, config: ModelConfig) -> SingleStreamE
 
 
 def _stream(network: NetworkConfig, inputs: int, edges: Features, *, scope: NormScope, track: bool) -> StreamLayer:
-    def norm() -> nn.Module:
+    def norm() -> RowNorm:
         return build_norm(network.norm, network.channels, scope=scope, track=track)
 
     return StreamLayer(_conv(network, inputs, edges, norm()), norm())
 
 
-def _conv(network: NetworkConfig, inputs: int, edges: Features, norm: nn.Module) -> Conv:
+def _conv(network: NetworkConfig, inputs: int, edges: Features, norm: RowNorm) -> Conv:
     channels = network.channels
     if network.conv == "gin":
         encoder = build_edge_encoder(edges, inputs)

@@ -20,7 +20,7 @@ from policylearn.nn.features import (
     build_node_encoder,
 )
 from policylearn.nn.graphs import Graphs, Members, rows_of
-from policylearn.nn.norms import NoNorm, NormKind, NormScope, RowBatchNorm, RowLayerNorm, build_norm
+from policylearn.nn.norms import NoNorm, NormKind, NormScope, RowBatchNorm, RowLayerNorm, RowNorm, build_norm
 from policylearn.nn.pooling import MLP, GraphReadout, NodePooling, NodeReadout, SlotPool, SlotPooling
 from policylearn.nn.segments import segment_argmax, segment_log_softmax, segment_max, segment_mean, segment_sum
 
@@ -46,6 +46,7 @@ __all__ = [
     "RealEncoder",
     "RowBatchNorm",
     "RowLayerNorm",
+    "RowNorm",
     "SingleStreamEncoder",
     "SingleStreamLayer",
     "SlotPool",

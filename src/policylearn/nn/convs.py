@@ -9,7 +9,8 @@ from torch import Tensor, nn
 from torch_geometric.nn import MessagePassing
 
 from policylearn.kernels import Layout, gin_sum, gine_sum
-from policylearn.nn.features import CategoricalEdges, RealEdges
+from policylearn.nn.features import CategoricalEdges, EdgeTerm, RealEdges
+from policylearn.nn.norms import RowNorm
 
 
 class Conv(Protocol):
@@ -35,7 +36,7 @@ class GIN(nn.Module):
     """
 
     def __init__(
-        self, lin1: nn.Linear, norm: nn.Module, lin2: nn.Linear, edges: CategoricalEdges | RealEdges | None = None
+        self, lin1: nn.Linear, norm: RowNorm, lin2: nn.Linear, edges: CategoricalEdges | RealEdges | None = None
     ) -> None:
         super().__init__()
         self.eps = nn.Parameter(torch.zeros(1))
@@ -43,19 +44,35 @@ class GIN(nn.Module):
 
     def forward(self, states: Tensor, rows: Layout, edge_attr: Tensor | None) -> Tensor:
         """Pass messages, ``(R, C_in) -> (R, C_out)``."""
-        scale = 1 + self.eps
+        out: Tensor = self.lin2(self.hidden(self.summed(states, rows, edge_attr), rows.copies))
+        return out
+
+    def summed(self, states: Tensor, rows: Layout, edge_attr: Tensor | None) -> Tensor:
+        """What the mlp reads, ``(R, C_in) -> (R, C_in)``."""
+        term = self.edge_term(edge_attr)
+        if term is None:
+            return gin_sum(states, rows, self.scale)
+        return gine_sum(states, rows, self.scale, term.values, term.index)
+
+    @property
+    def scale(self) -> Tensor:
+        """Of a node's own state, ``(1,)``."""
+        return 1 + self.eps
+
+    def edge_term(self, edge_attr: Tensor | None) -> EdgeTerm | None:
+        """The edges' vectors; None where the layer takes none."""
         if self.edges is None:
-            summed = gin_sum(states, rows, scale)
-        elif edge_attr is None:
+            return None
+        if edge_attr is None:
             raise ValueError(
                 "the layer has an edge encoder, but the batch has no 'edge_attr'; build it with edges of kind 'none'"
             )
-        else:
-            term = self.edges(edge_attr)
-            summed = gine_sum(states, rows, scale, term.values, term.index)
-        hidden = self.norm(self.lin1(summed), rows.copies)
-        out: Tensor = self.lin2(torch.relu(hidden))
-        return out
+        term: EdgeTerm = self.edges(edge_attr)
+        return term
+
+    def hidden(self, summed: Tensor, width: int) -> Tensor:
+        """The mlp up to its second map, ``(R, C_in) -> (R, C)``; ``width`` copies of a node lie side by side."""
+        return self.norm.linear_relu(self.lin1, summed, width)
 
 
 class PyGConv(nn.Module):

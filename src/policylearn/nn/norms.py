@@ -8,11 +8,42 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from policylearn.kernels import Affine, FusedNorm, linear_norm_relu, use_compiled
+
 NormKind = Literal["batch", "layer", "none"]
 NormScope = Literal["bag", "slot"]
 
 
-class RowBatchNorm(nn.Module):
+class RowNorm(nn.Module):
+    """A norm over the rows of a bag, of which ``width`` neighbouring ones are the copies of one node."""
+
+    eps: float
+    """Added to variances."""
+
+    def fused(self, rows: int, width: int) -> FusedNorm | None:
+        """Which of the kernels' norms gives the same for so many rows now; None if none does."""
+        return None
+
+    def affine(self, linear: nn.Linear) -> Affine:
+        """The weights of a linear map and of this norm behind it."""
+        raise NotImplementedError
+
+    def remember(self, mean: Tensor, variance: Tensor, count: int) -> None:
+        """Take note of the statistics of ``count`` rows, ``(C,)`` each."""
+
+    def linear_relu(self, linear: nn.Linear, x: Tensor, width: int, residual: Tensor | None = None) -> Tensor:
+        """``relu(norm(linear(x))) + residual``, ``(R, C_in) -> (R, C)``; in one step where the kernels have it."""
+        kind = self.fused(len(x), width)
+        if kind is None or not can_fuse(linear, x):
+            out = torch.relu(self(linear(x), width))
+            return out if residual is None else out + residual
+        out, statistics = linear_norm_relu(x, self.affine(linear), kind, self.eps, residual)
+        if kind == "batch":
+            self.remember(statistics[0], statistics[1], len(x))
+        return out
+
+
+class RowBatchNorm(RowNorm):
     """Batch norm over the rows of a bag.
 
     Args:
@@ -41,11 +72,11 @@ class RowBatchNorm(nn.Module):
 
     def forward(self, rows: Tensor, width: int) -> Tensor:
         """Normalise ``(R, C)`` rows of which ``width`` neighbouring ones are the copies of one node."""
-        if self.track and not self.training:
+        if self._fixed:
             return functional.batch_norm(
                 rows, self.running_mean, self.running_var, self.weight, self.bias, False, 0.0, self.eps
             )
-        wide = self.scope == "slot" and width > 1
+        wide = self._wide(width)
         count = len(rows) // width if wide else len(rows)
         if count == 1:
             # A single row has no spread of its own; torch refuses it in training. It is its own mean.
@@ -61,25 +92,45 @@ class RowBatchNorm(nn.Module):
             rows, self.running_mean, self.running_var, self.weight, self.bias, True, self.momentum, self.eps
         )
 
+    def fused(self, rows: int, width: int) -> FusedNorm | None:
+        """See `RowNorm`; the kernels take the statistics of all rows together."""
+        return None if self._fixed or self._wide(width) or rows < 2 else "batch"
+
+    def affine(self, linear: nn.Linear) -> Affine:
+        """See `RowNorm`."""
+        return Affine(linear.weight, linear.bias, self.weight, self.bias)
+
+    @property
+    def _fixed(self) -> bool:
+        """Whether the running statistics are used."""
+        return self.track and not self.training
+
+    def _wide(self, width: int) -> bool:
+        return self.scope == "slot" and width > 1
+
+    def remember(self, mean: Tensor, variance: Tensor, count: int) -> None:
+        """Move the running statistics towards those of ``count`` rows, ``(C,)`` each, the variance biased."""
+        if self.track and self.training:
+            # Through .data: an earlier pass of the step holds the buffers for its gradient, which does not read them.
+            self.running_mean.data.lerp_(mean, self.momentum)
+            self.running_var.data.lerp_(variance * count / (count - 1), self.momentum)
+
     def _each_slot(self, rows: Tensor) -> Tensor:
         """Normalise each slot by its own statistics, ``(N, S, C)``."""
         var, mean = torch.var_mean(rows, dim=0, correction=0)  # (S, C)
-        if self.track:
-            unbiased = var.detach().mean(0) * len(rows) / (len(rows) - 1)
-            # Through .data: an earlier pass of the step holds the buffers for its gradient, which does not read them.
-            self.running_mean.data.lerp_(mean.detach().mean(0), self.momentum)
-            self.running_var.data.lerp_(unbiased, self.momentum)
+        self.remember(mean.detach().mean(0), var.detach().mean(0), len(rows))
         return (rows - mean) * torch.rsqrt(var + self.eps) * self.weight + self.bias
 
     def extra_repr(self) -> str:
         return f"{len(self.weight)}, scope={self.scope}, track={self.track}"
 
 
-class RowLayerNorm(nn.Module):
+class RowLayerNorm(RowNorm):
     """Layer norm: each row by itself, so nothing in the batch touches anything else."""
 
     def __init__(self, channels: int, *, eps: float = 1e-5) -> None:
         super().__init__()
+        self.eps = eps
         self.norm = nn.LayerNorm(channels, eps=eps)
 
     def forward(self, rows: Tensor, width: int) -> Tensor:
@@ -87,8 +138,16 @@ class RowLayerNorm(nn.Module):
         normed: Tensor = self.norm(rows)
         return normed
 
+    def fused(self, rows: int, width: int) -> FusedNorm | None:
+        """See `RowNorm`."""
+        return "layer"
 
-class NoNorm(nn.Module):
+    def affine(self, linear: nn.Linear) -> Affine:
+        """See `RowNorm`."""
+        return Affine(linear.weight, linear.bias, self.norm.weight, self.norm.bias)
+
+
+class NoNorm(RowNorm):
     """Rows as they are."""
 
     def forward(self, rows: Tensor, width: int) -> Tensor:
@@ -96,7 +155,12 @@ class NoNorm(nn.Module):
         return rows
 
 
-def build_norm(kind: NormKind, channels: int, *, scope: NormScope = "bag", track: bool = True) -> nn.Module:
+def can_fuse(linear: nn.Linear, x: Tensor) -> bool:
+    """Whether the compiled kernels serve these rows; mixed precision is torch's own affair."""
+    return x.dtype == linear.weight.dtype and use_compiled(x) and not torch.is_autocast_enabled("cpu")
+
+
+def build_norm(kind: NormKind, channels: int, *, scope: NormScope = "bag", track: bool = True) -> RowNorm:
     """The norm of that name."""
     if kind == "batch":
         return RowBatchNorm(channels, scope=scope, track=track)

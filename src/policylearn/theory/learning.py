@@ -153,7 +153,7 @@ def learn(config: LearningConfig, report: Callable[[int, float, Evaluation | Non
         report: told of each step, its loss, and of the newest evaluation.
     """
     model, task = new_model(config), csl_task(config.classes)
-    optimiser = torch.optim.Adam(model.parameters(), lr=config.learning_rate, eps=config.epsilon)
+    optimiser = torch.optim.Adam(model.parameters(), lr=config.learning_rate, eps=config.epsilon, fused=True)
     fresh = fresh_graphs(config, 0, config.graphs)
     draws = torch.Generator().manual_seed(config.seed)
     test = next(fresh_graphs(config, 1, config.test_graphs))

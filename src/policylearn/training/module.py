@@ -97,7 +97,7 @@ class RunModule(lightning.LightningModule):
         if selection:
             own = self.optim.selection_learning_rate
             groups.append({"params": selection, "lr": self.optim.learning_rate if own is None else own})
-        adam = Adam(groups, eps=self.optim.eps)
+        adam = Adam(groups, eps=self.optim.eps, fused=True)
         every, decay = self.optim.decay_every, self.optim.decay
 
         def of_prediction(epoch: int) -> float:

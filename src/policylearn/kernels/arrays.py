@@ -1,0 +1,23 @@
+"""Tensors as the arrays that compiled loops take; nothing is copied unless a tensor has gaps."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from torch import Tensor
+
+
+def as_array(tensor: Tensor) -> Any:
+    """The tensor's numbers, without gradient."""
+    return tensor.detach().contiguous().numpy()
+
+
+def as_number(scalar: Tensor, like: Tensor) -> Any:
+    """A tensor of one number as a scalar in the precision of another."""
+    return as_array(like[:0]).dtype.type(float(scalar.detach()))
+
+
+def rows_or_none(rows: Tensor | None, like: Tensor) -> Any:
+    """The rows, or an array without rows and columns: compiled loops take no None."""
+    return np.empty((0, 0), dtype=as_array(like[:0]).dtype) if rows is None else as_array(rows)

@@ -1,0 +1,96 @@
+"""Threads for the compiled loops.
+
+They come from a pool of ours and not from numba's: that one shares OpenMP with torch and changes torch's number of
+threads. Inside them torch's own operations use one thread.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
+
+SMALL = 1 << 16
+"""Below so many numbers a second thread costs more than it saves."""
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Neighbouring nodes and their rows, worked on by one thread at a time.
+
+    Args:
+        thread: which of the threads has it.
+        nodes: from and to.
+        rows: the rows of these nodes.
+    """
+
+    thread: int
+    nodes: tuple[int, int]
+    rows: slice
+
+
+class Pieces:
+    """A cut of all rows into pieces, and the threads that work on them.
+
+    The cut depends on nothing but the rows and the number of threads, and each thread goes through its pieces in their
+    order, so sums that each thread keeps for itself come out the same every time.
+
+    Args:
+        row_ptr: where the rows of each node start, ``(N + 1,)``.
+        width: numbers in a row, to judge whether threads pay.
+        most: rows of a piece, at most (but at least one node).
+    """
+
+    def __init__(self, row_ptr: Array, width: int, most: int | None = None) -> None:
+        rows, nodes = int(row_ptr[-1]), len(row_ptr) - 1
+        self.threads = max(1, min(torch.get_num_threads() if rows * width >= SMALL else 1, nodes))
+        self._parts = [list(self._cut(thread, row_ptr, most or max(rows, 1))) for thread in range(self.threads)]
+
+    def _cut(self, thread: int, row_ptr: Array, most: int) -> Iterator[Piece]:
+        rows = int(row_ptr[-1])
+        first, last = rows * thread // self.threads, rows * (thread + 1) // self.threads
+        count = max(1, -(-(last - first) // most))
+        cuts = np.searchsorted(row_ptr, np.arange(count + 1) * (last - first) // count + first)
+        if thread == self.threads - 1:
+            cuts[-1] = len(row_ptr) - 1  # nodes without rows at the end
+        for start, end in zip(cuts[:-1].tolist(), cuts[1:].tolist(), strict=True):
+            if end > start:
+                yield Piece(thread, (start, end), slice(int(row_ptr[start]), int(row_ptr[end])))
+
+    def each(self, work: Callable[[Piece], None]) -> None:
+        """Call ``work`` for every piece; it must write only what belongs to the piece or to its thread."""
+        if self.threads == 1:
+            _go(work, self._parts[0])
+            return
+        for part in [pool(self.threads).submit(_go, work, pieces) for pieces in self._parts]:
+            part.result()
+
+
+def _go(work: Callable[[Piece], None], pieces: list[Piece]) -> None:
+    for piece in pieces:
+        work(piece)
+
+
+@cache
+def pool(threads: int) -> ThreadPoolExecutor:
+    """Threads that stay."""
+    before = torch.get_num_threads()
+    workers = ThreadPoolExecutor(
+        threads, thread_name_prefix="policylearn", initializer=torch.set_num_threads, initargs=(1,)
+    )
+    # Start all of them now (each waits for the others), for torch hands the latest number to threads that are yet to
+    # come: put back what the caller had.
+    meeting = threading.Barrier(threads)
+    for started in [workers.submit(meeting.wait) for _ in range(threads)]:
+        started.result()
+    torch.set_num_threads(before)
+    return workers
