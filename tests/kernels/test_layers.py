@@ -33,7 +33,9 @@ def build_layer(norm: str, edges: str, marks: int, *, residual: bool = True, dro
         "table": CategoricalEdges([3, 2], CHANNELS + marks),
         "real": RealEdges(2, CHANNELS + marks),
     }
-    layer = TwoStreamLayer(stream(width, encoders[edges]), stream(marks, None), residual=residual, dropout=dropout)
+    layer = TwoStreamLayer(
+        stream(CHANNELS + marks, encoders[edges]), stream(marks, None), residual=residual, dropout=dropout
+    )
     for name, weight in layer.named_parameters():
         if "norm" in name:
             weight.data.add_(torch.randn_like(weight) / 3)
