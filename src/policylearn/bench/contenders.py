@@ -21,7 +21,7 @@ from policylearn.training import OptimConfig, Source
 Step = Callable[[Batch], None]
 SAMPLES = PolicyConfig().samples
 """K, the bags that `rloo` draws a graph."""
-CALIBRATION_ROWS = 1 << 15
+CALIBRATION_ROWS = 1 << 12
 
 
 class Batches:

@@ -59,7 +59,7 @@ def measure_growth(family: str, settings: Settings, tell: Callable[[str, int], N
     model = prepared_model(family, PICKS, settings.network)
 
     def entry(nodes: int) -> Entry[int]:
-        return Entry(nodes, lambda _turn: look(model, graphs[nodes]), min(ROUNDS, settings.rounds))
+        return Entry(nodes, lambda _turn: look(model, graphs[nodes]), growth_rounds(settings))
 
     spent = interleave(
         [entry(nodes) for nodes in graphs], before=lambda nodes: tell(f"{family} of {nodes:,} nodes, T = {PICKS}", 1)
@@ -70,7 +70,12 @@ def measure_growth(family: str, settings: Settings, tell: Callable[[str, int], N
 
 def growth_steps(settings: Settings) -> int:
     """How many steps `measure_growth` tells of."""
-    return len(sizes_up_to(settings.growth_nodes)) * min(ROUNDS, settings.rounds)
+    return len(sizes_up_to(settings.growth_nodes)) * growth_rounds(settings)
+
+
+def growth_rounds(settings: Settings) -> int:
+    """How often each graph is timed: large graphs take long, and a quick run cannot wait."""
+    return 1 if settings.quick else min(ROUNDS, settings.rounds)
 
 
 def measure_over_once(family: str, settings: Settings, tell: Callable[[str, int], None]) -> OverOnce:
@@ -91,7 +96,7 @@ def measure_over_once(family: str, settings: Settings, tell: Callable[[str, int]
             single(graphs)
             model.predict(graphs, nothing)
 
-    rounds = min(ROUNDS, settings.rounds)
+    rounds = growth_rounds(settings)
     entries = [Entry("picks", lambda _turn: look(model, graphs), rounds), Entry("once", once, rounds)]
     title = f"{family} of {graphs.num_nodes:,} nodes, T = {MANY_PICKS}"
     spent = interleave(entries, before=lambda key: tell(f"{title}: {key}", 1))
@@ -100,7 +105,7 @@ def measure_over_once(family: str, settings: Settings, tell: Callable[[str, int]
 
 def over_once_steps(settings: Settings) -> int:
     """How many steps `measure_over_once` tells of."""
-    return 2 * min(ROUNDS, settings.rounds)
+    return 2 * growth_rounds(settings)
 
 
 def prepared_model(family: str, picks: int, network: NetworkConfig) -> SubgraphGNN:

@@ -81,8 +81,11 @@ class FeatureEncoder(nn.Module):
         if self.kind == "real":
             numbers: Tensor = self.linear(x.to(self.linear.weight.dtype))
             return numbers
-        columns = x.unbind(1) if self.kind == "categorical" else [x.new_zeros(len(x), dtype=torch.long)]
-        return torch.stack([table(column) for table, column in zip(self.tables, columns, strict=True)]).sum(0)
+        ids = x if self.kind == "categorical" else x.new_zeros(len(x), 1, dtype=torch.long)
+        encoded: Tensor = self.tables[0](ids[:, 0])
+        for column, table in enumerate(self.tables[1:], start=1):
+            encoded = encoded + table(ids[:, column])
+        return encoded
 
 
 class Layer(nn.Module):
