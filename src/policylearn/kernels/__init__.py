@@ -2,20 +2,26 @@
 
 from policylearn.kernels.adjacency import Adjacency
 from policylearn.kernels.backends import Backend, has_numba, use_compiled, use_kernels, wanted_backend
+from policylearn.kernels.cones import Cones, FixedHalf, FixedLayer, States, marked_rows, message_arrays, unmarked_states
 from policylearn.kernels.fused import gin_sum, gine_sum
 from policylearn.kernels.halves import Affine
 from policylearn.kernels.layers import LayerSpec, StreamWeights, two_stream_layer
 from policylearn.kernels.layout import Layout
 from policylearn.kernels.norms import FusedNorm, linear_norm_relu
 from policylearn.kernels.sums import collect, gather, neighbour_sum
+from policylearn.kernels.threads import own_threads
 
 __all__ = [
     "Adjacency",
     "Affine",
     "Backend",
+    "Cones",
+    "FixedHalf",
+    "FixedLayer",
     "FusedNorm",
     "LayerSpec",
     "Layout",
+    "States",
     "StreamWeights",
     "collect",
     "gather",
@@ -23,8 +29,12 @@ __all__ = [
     "gine_sum",
     "has_numba",
     "linear_norm_relu",
+    "marked_rows",
+    "message_arrays",
     "neighbour_sum",
+    "own_threads",
     "two_stream_layer",
+    "unmarked_states",
     "use_compiled",
     "use_kernels",
     "wanted_backend",

@@ -14,7 +14,7 @@ from policylearn.kernels.arrays import as_array, as_number
 from policylearn.kernels.backends import use_compiled
 from policylearn.kernels.layout import Layout
 from policylearn.kernels.sums import collect, gather, neighbour_sum
-from policylearn.kernels.threads import Piece, Pieces
+from policylearn.kernels.threads import Piece
 
 
 def gin_sum(states: Tensor, layout: Layout, scale: Tensor) -> Tensor:
@@ -87,7 +87,7 @@ class _WithEdges(Function):
             as_array(states), row_ptr, as_array(adjacency.target_ptr), as_array(adjacency.source),
             as_array(adjacency.kinds(index)), as_array(values), as_number(scale, states), out.numpy(),
         )  # fmt: skip
-        Pieces(row_ptr, states.shape[1]).each(lambda piece: edge_sum(*piece.nodes, *rest))
+        layout.pieces().each(lambda piece: edge_sum(*piece.nodes, *rest))
         return out
 
     @staticmethod
@@ -100,7 +100,8 @@ class _WithEdges(Function):
         to_states = torch.empty_like(states, memory_format=torch.contiguous_format)
         row_ptr = as_array(ctx.layout.row_ptr)
         # Rows of a table are touched by every thread, which therefore each have a table; a vector an edge by one only.
-        parts = 1 if ctx.index is None else torch.get_num_threads()
+        pieces = ctx.layout.pieces()
+        parts = 1 if ctx.index is None else pieces.threads
         tables = np.zeros((parts, *values.shape), dtype=as_array(values).dtype)
         rest = (
             as_array(gradient), as_array(states), row_ptr, as_array(adjacency.source_ptr),
@@ -111,7 +112,7 @@ class _WithEdges(Function):
         def work(piece: Piece) -> None:
             edge_sum_gradient(*piece.nodes, *rest, tables[piece.thread if parts > 1 else 0])
 
-        Pieces(row_ptr, states.shape[1]).each(work)
+        pieces.each(work)
         to_values = torch.from_numpy(tables.sum(axis=0) if parts > 1 else tables[0])
         return to_states, _to_scale(gradient, states, scale), to_values, None, None
 
@@ -123,7 +124,7 @@ def _plain(states: Tensor, layout: Layout, ptr: Tensor, other: Tensor, scale: fl
     row_ptr = as_array(layout.row_ptr)
     number = as_array(states).dtype.type(scale)
     rest = (as_array(states), row_ptr, as_array(ptr), as_array(other), number, out.numpy())
-    Pieces(row_ptr, states.shape[1]).each(lambda piece: plain_sum(*piece.nodes, *rest))
+    layout.pieces().each(lambda piece: plain_sum(*piece.nodes, *rest))
     return out
 
 

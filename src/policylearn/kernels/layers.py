@@ -21,7 +21,7 @@ from policylearn.kernels.arrays import as_array, as_number, rows_or_none
 from policylearn.kernels.halves import Affine, BatchNormHalf
 from policylearn.kernels.layout import Layout
 from policylearn.kernels.norms import PIECE, FusedNorm, build_half
-from policylearn.kernels.threads import Piece, Pieces
+from policylearn.kernels.threads import Piece
 
 
 @dataclass(frozen=True)
@@ -201,7 +201,7 @@ class _Run:
         self.spec, self.h, self.p, self.values = spec, h.detach(), p.detach(), values
         self.scales = flat[0], flat[9]
         self.row_ptr = as_array(spec.layout.row_ptr)
-        self.pieces = Pieces(self.row_ptr, h.shape[1] + p.shape[1], PIECE)
+        self.pieces = spec.layout.pieces(PIECE)
         self.streams = [
             _Stream(
                 flat[1 + 9 * number : 9 + 9 * number],

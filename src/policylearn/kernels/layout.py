@@ -9,6 +9,8 @@ import torch
 from torch import Tensor
 
 from policylearn.kernels.adjacency import Adjacency
+from policylearn.kernels.arrays import as_array
+from policylearn.kernels.threads import Pieces, kernel_threads
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,6 +36,15 @@ class Layout:
         """Give each copy of a node the node's own values, ``(N, C) -> (R, C)``."""
         count = self.row_ptr[1:] - self.row_ptr[:-1]
         return torch.repeat_interleave(nodes, count, dim=0, output_size=int(self.row_ptr[-1]))
+
+    def pieces(self, most: int | None = None) -> Pieces:
+        """The rows cut for threads, into pieces of at most so many."""
+        known = self.__dict__.setdefault("_pieces", {})
+        key = most, kernel_threads()
+        if key not in known:
+            known[key] = Pieces(as_array(self.row_ptr), most)
+        pieces: Pieces = known[key]
+        return pieces
 
     def wide(self) -> tuple[Adjacency, int]:
         """An adjacency and how many copies lie side by side in each of its rows.

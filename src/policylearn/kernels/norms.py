@@ -90,4 +90,4 @@ class _LinearNorm(Function):
 
 
 def _pieces(mapped: Tensor) -> Pieces:
-    return Pieces(np.arange(len(mapped) + 1), mapped.shape[1], PIECE)
+    return Pieces(np.arange(len(mapped) + 1), PIECE)

@@ -2,6 +2,9 @@
 
 They come from a pool of ours and not from numba's: that one shares OpenMP with torch and changes torch's number of
 threads. Inside them torch's own operations use one thread.
+
+Torch's threads go on asking for work for some milliseconds after each operation, and so keep ours from the processor.
+Where nearly all work is in our loops, torch is better left with one thread: `own_threads`.
 """
 
 from __future__ import annotations
@@ -9,6 +12,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -19,8 +23,36 @@ from numpy.typing import NDArray
 
 Array = NDArray[Any]
 
-SMALL = 1 << 16
-"""Below so many numbers a second thread costs more than it saves."""
+SMALL = 1 << 9
+"""Below so many rows a second thread costs more than it saves."""
+
+
+_ours: int | None = None
+
+
+def kernel_threads() -> int:
+    """How many threads the compiled loops use: as many as torch, or as torch had outside of `own_threads`."""
+    return torch.get_num_threads() if _ours is None else _ours
+
+
+@contextmanager
+def own_threads() -> Iterator[None]:
+    """Give torch's threads to the compiled loops, and torch itself one, for the length of a block.
+
+    Worth it around a whole training loop; a model does it by itself for a forward pass.
+    """
+    global _ours
+    before = torch.get_num_threads()
+    if before == 1 or _ours is not None:
+        yield
+        return
+    _ours = before
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        _ours = None
+        torch.set_num_threads(before)
 
 
 @dataclass(frozen=True)
@@ -46,13 +78,12 @@ class Pieces:
 
     Args:
         row_ptr: where the rows of each node start, ``(N + 1,)``.
-        width: numbers in a row, to judge whether threads pay.
         most: rows of a piece, at most (but at least one node).
     """
 
-    def __init__(self, row_ptr: Array, width: int, most: int | None = None) -> None:
+    def __init__(self, row_ptr: Array, most: int | None = None) -> None:
         rows, nodes = int(row_ptr[-1]), len(row_ptr) - 1
-        self.threads = max(1, min(torch.get_num_threads() if rows * width >= SMALL else 1, nodes))
+        self.threads = max(1, min(kernel_threads() if rows >= SMALL else 1, nodes))
         self._parts = [list(self._cut(thread, row_ptr, most or max(rows, 1))) for thread in range(self.threads)]
 
     def _cut(self, thread: int, row_ptr: Array, most: int) -> Iterator[Piece]:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager, nullcontext
+
 import torch
 from torch import Tensor, nn
 from torch_geometric.data import Batch, Data
 
-from policylearn.bags import Bag, Selection
-from policylearn.nn import Encoder, GraphReadout, Graphs, NodeReadout, SlotPool
+from policylearn.bags import NO_PICK, Bag, Selection
+from policylearn.kernels import own_threads, use_compiled
+from policylearn.nn import ConeInference, Encoder, GraphReadout, Graphs, NodeReadout, SlotPool, is_compiled
 from policylearn.policies import Policy
 
 MAX_ROWS = 1 << 18
@@ -50,12 +53,14 @@ class SubgraphGNN(nn.Module):
     def forward(self, batch: Batch | Data | Graphs, *, generator: torch.Generator | None = None) -> Tensor:
         """Select, then predict, ``(G, outputs)`` (node tasks: ``(N, outputs)``)."""
         graphs = Graphs.of(batch)
-        return self.predict(graphs, self.select(graphs, generator=generator))
+        with self.threads():
+            return self.predict(graphs, self.select(graphs, generator=generator))
 
     def select(self, batch: Batch | Data | Graphs, *, generator: torch.Generator | None = None) -> Selection:
         """The policy's picks for a batch."""
         graphs = Graphs.of(batch)
-        return self.policy(graphs, generator=generator).validate(graphs.ptr)
+        with self.threads():
+            return self.policy(graphs, generator=generator).validate(graphs.ptr)
 
     def predict(self, batch: Batch | Data | Graphs, selection: Selection, *, samples: int = 1) -> Tensor:
         """The output for picks that are handed in, ``(G, outputs)`` (node tasks: ``(N, outputs)``).
@@ -68,9 +73,15 @@ class SubgraphGNN(nn.Module):
         graphs = Graphs.of(batch)
         if samples > 1:
             selection = selection.merge(samples, graphs.num_nodes)
-        vectors = self.readout(self._pooled(graphs, selection, samples), graphs)  # (G, K, C)
-        output: Tensor = self.head(vectors.transpose(0, 1).flatten(0, 1))
+        with self.threads():
+            vectors = self.readout(self._pooled(graphs, selection, samples), graphs)  # (G, K, C)
+            output: Tensor = self.head(vectors.transpose(0, 1).flatten(0, 1))
         return output
+
+    def threads(self) -> AbstractContextManager[None]:
+        """A block in which threads work where this model spends its time: in our compiled loops or in torch."""
+        compiled = use_compiled(next(self.head.parameters()))
+        return own_threads() if compiled and is_compiled(self.encoder) else nullcontext()
 
     def _pooled(self, graphs: Graphs, selection: Selection, samples: int) -> Tensor:
         """Each node's state, pooled over its copies, ``(N, K, C)``."""
@@ -79,6 +90,15 @@ class SubgraphGNN(nn.Module):
             copies = 1 + (bag.slots - 1) // samples
             part = self.pool.part(self.encoder(graphs, bag), bag, samples)
             return self.pool.finish(part, copies.index_select(0, graphs.batch))
+        quick = ConeInference.of(self.encoder, graphs)
+        if quick is not None:
+            copies = 1 + (selection.roots != NO_PICK).sum(0)
+            total = quick.pooled(selection.roots, self.pool, self.max_rows, with_unmarked=True)
+            return self.pool.finish(total, copies.index_select(0, graphs.batch))
+        return self._in_chunks(graphs, selection)
+
+    def _in_chunks(self, graphs: Graphs, selection: Selection) -> Tensor:
+        """The same for any encoder, piece by piece."""
         total: Tensor | None = None
         copies = torch.zeros_like(graphs.sizes)
         for bag in Bag.chunks(selection, graphs.ptr, graphs.batch, self.dtype, self.max_rows):

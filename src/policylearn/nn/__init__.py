@@ -1,5 +1,6 @@
 """Networks over bags: encoders, norms, pooling, readouts and heads."""
 
+from policylearn.nn.cones import ConeInference
 from policylearn.nn.convs import GIN, Conv, PyGConv
 from policylearn.nn.encoders import (
     Encoder,
@@ -8,6 +9,7 @@ from policylearn.nn.encoders import (
     StreamLayer,
     TwoStreamEncoder,
     TwoStreamLayer,
+    is_compiled,
 )
 from policylearn.nn.features import (
     CategoricalEdges,
@@ -29,6 +31,7 @@ __all__ = [
     "MLP",
     "CategoricalEdges",
     "CategoricalEncoder",
+    "ConeInference",
     "ConstantEncoder",
     "Conv",
     "Encoder",
@@ -57,6 +60,7 @@ __all__ = [
     "build_edge_encoder",
     "build_node_encoder",
     "build_norm",
+    "is_compiled",
     "rows_of",
     "segment_argmax",
     "segment_log_softmax",

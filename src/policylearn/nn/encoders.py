@@ -188,3 +188,10 @@ class SingleStreamEncoder(nn.Module):
         for layer in self.layers:
             h = layer(h, rows, graphs.edge_attr)
         return h
+
+
+def is_compiled(encoder: Encoder) -> bool:
+    """Whether the encoder's work is done by the compiled loops where these can be used, and not by torch's own."""
+    if not isinstance(encoder, TwoStreamEncoder | SingleStreamEncoder):
+        return False
+    return all(isinstance(module, Layer) and isinstance(module.features.conv, GIN) for module in encoder.layers)

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from policylearn.kernels import Affine, FusedNorm, linear_norm_relu, use_compiled
+from policylearn.kernels import Affine, FixedHalf, FusedNorm, linear_norm_relu, use_compiled
 
 NormKind = Literal["batch", "layer", "none"]
 NormScope = Literal["bag", "slot"]
@@ -30,6 +30,10 @@ class RowNorm(nn.Module):
 
     def remember(self, mean: Tensor, variance: Tensor, count: int) -> None:
         """Take note of the statistics of ``count`` rows, ``(C,)`` each."""
+
+    def fixed(self, linear: nn.Linear) -> FixedHalf | None:
+        """A linear map with this norm behind it, where a row now needs nothing from other rows; else None."""
+        return None
 
     def linear_relu(self, linear: nn.Linear, x: Tensor, width: int, residual: Tensor | None = None) -> Tensor:
         """``relu(norm(linear(x))) + residual``, ``(R, C_in) -> (R, C)``; in one step where the kernels have it."""
@@ -100,6 +104,14 @@ class RowBatchNorm(RowNorm):
         """See `RowNorm`."""
         return Affine(linear.weight, linear.bias, self.weight, self.bias)
 
+    def fixed(self, linear: nn.Linear) -> FixedHalf | None:
+        """See `RowNorm`; running statistics are folded into the linear map."""
+        if not self._fixed:
+            return None
+        factor = self.weight.detach() * torch.rsqrt(self.running_var + self.eps)
+        shift = (linear.bias.detach() - self.running_mean) * factor + self.bias.detach()
+        return FixedHalf(linear.weight.detach() * factor.unsqueeze(1), shift)
+
     @property
     def _fixed(self) -> bool:
         """Whether the running statistics are used."""
@@ -146,9 +158,18 @@ class RowLayerNorm(RowNorm):
         """See `RowNorm`."""
         return Affine(linear.weight, linear.bias, self.norm.weight, self.norm.bias)
 
+    def fixed(self, linear: nn.Linear) -> FixedHalf | None:
+        """See `RowNorm`."""
+        weight, bias, scale, shift = (one.detach() for one in self.affine(linear))
+        return FixedHalf(weight, bias, (scale, shift, self.eps))
+
 
 class NoNorm(RowNorm):
     """Rows as they are."""
+
+    def fixed(self, linear: nn.Linear) -> FixedHalf | None:
+        """See `RowNorm`."""
+        return FixedHalf(linear.weight.detach(), linear.bias.detach())
 
     def forward(self, rows: Tensor, width: int) -> Tensor:
         """Give the rows back; ``width`` plays no part."""

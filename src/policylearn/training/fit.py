@@ -94,7 +94,8 @@ def fit(
         warnings.filterwarnings("ignore", message=".*number of training batches.*")
         warnings.filterwarnings("ignore", message=".*LeafSpec.*")
         newest = newest_readable(checkpoints) if resume else None
-        trainer.fit(module, data, ckpt_path=newest, weights_only=True)
+        with model.threads():
+            trainer.fit(module, data, ckpt_path=newest, weights_only=True)
     assert history.best is not None, "there is at least one epoch"
     model.load_state_dict(history.best_weights)
     metrics = {

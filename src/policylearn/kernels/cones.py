@@ -1,0 +1,229 @@
+"""Networks of two streams at inference, where a mark is felt only within so many steps as there are layers.
+
+After l layers a marked copy differs from the unmarked graph only within l steps of its root (the cone of the mark), if
+norms are fixed or know each row alone. So the unmarked graph is computed once, and of a copy its cone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from policylearn.kernels.adjacency import Adjacency
+from policylearn.kernels.arrays import as_array, as_number, rows_or_none
+from policylearn.kernels.layout import Layout
+from policylearn.kernels.norms import PIECE
+from policylearn.kernels.threads import Array, Piece, Pieces
+
+
+@dataclass(frozen=True)
+class Cones:
+    """The rows (node and copy) that marks can reach, nearest first.
+
+    Args:
+        ends: how many rows lie within each distance of their root, ``(depth + 1,)``.
+        node_of: node of each row.
+        copy_of: copy of each row.
+        first: where the messages of each row start in ``heard``.
+        heard: the row that each message comes from, -1 where its source is out of reach.
+
+    Shapes:
+        node_of, copy_of and first ``(R,)``; heard one entry a message.
+    """
+
+    ends: Array
+    node_of: Array
+    copy_of: Array
+    first: Array
+    heard: Array
+
+    @staticmethod
+    def around(adjacency: Adjacency, roots: Tensor, depth: int) -> Cones:
+        """The cones of copies with these roots, ``(copies,)``, over ``depth`` layers."""
+        from policylearn.kernels.compiled_cones import cone_sizes, fill_cones
+
+        ways = tuple(as_array(ids) for ids in (adjacency.source_ptr, adjacency.heard_by, adjacency.target_ptr))
+        nodes = adjacency.num_nodes
+        seen, queue, row_at = np.full(nodes, -1), np.empty(nodes, np.int64), np.empty(nodes, np.int64)
+        sizes, messages = cone_sizes(as_array(roots), depth, *ways, seen, queue)
+        ends = np.cumsum(sizes)
+        rows = int(ends[-1])
+        node_of, copy_of, first = (np.empty(rows, np.int64) for _ in range(3))
+        heard = np.empty(messages, np.int64)
+        fill_cones(
+            as_array(roots), depth, *ways, as_array(adjacency.source), seen, queue, row_at, ends - sizes,
+            node_of, copy_of, first, heard,
+        )  # fmt: skip
+        return Cones(ends, node_of, copy_of, first, heard)
+
+    def add_changes(self, total: Tensor, rows: Tensor, times: Tensor, still: Tensor) -> None:
+        """Add to each node's total what its rows differ from ``still``, as often as their copies count.
+
+        Shapes:
+            total and still ``(N, C)``, rows ``(R, C)``, times ``(copies,)``.
+        """
+        from policylearn.kernels.compiled_cones import add_changes
+
+        often = as_array(times.to(rows.dtype))
+        add_changes(total.numpy(), as_array(rows), self.node_of, self.copy_of, often, as_array(still))
+
+    def lower(self, total: Tensor, rows: Tensor) -> None:
+        """Lower each node's total to its rows where these are less, ``(N, C)`` and ``(R, C)``."""
+        from policylearn.kernels.compiled_cones import lower
+
+        lower(total.numpy(), as_array(rows), self.node_of)
+
+
+@dataclass(frozen=True)
+class FixedHalf:
+    """A linear map, a norm that takes nothing from the batch, and a relu.
+
+    Args:
+        weight: of the linear map; a norm with fixed statistics is folded into it.
+        shift: added to its output.
+        norm: scale, shift and epsilon of a layer norm that follows, if there is one.
+
+    Shapes:
+        weight ``(C_out, C_in)``, shift ``(C_out,)``.
+    """
+
+    weight: Tensor
+    shift: Tensor
+    norm: tuple[Tensor, Tensor, float] | None = None
+
+    def __call__(self, x: Tensor, residual: Tensor | None = None, out: Tensor | None = None) -> Tensor:
+        """``relu(norm(linear(x))) + residual``, ``(R, C_in) -> (R, C_out)``, put into ``out`` if given."""
+        from policylearn.kernels.compiled_cones import shift_relu
+        from policylearn.kernels.compiled_norms import layer_apply
+
+        out = torch.mm(x, self.weight.t(), out=out)
+        rows, added = out.numpy(), rows_or_none(residual, out)
+        if self.norm is None:
+            shift_relu(rows, self.shift.numpy(), added, rows)
+            return out
+        scale, shift, eps = self.norm
+        means, scales = np.empty((2, len(rows)), rows.dtype)
+        layer_apply(
+            rows, self.shift.numpy(), scale.numpy(), shift.numpy(), rows.dtype.type(eps), added, rows, means, scales
+        )
+        return out
+
+
+@dataclass(frozen=True)
+class FixedLayer:
+    """A layer of two streams at inference.
+
+    Args:
+        features: both halves of the features' mlp.
+        marks: both halves of the marks' mlp.
+        edges: what the compiled sums take, see `message_arrays`.
+        residual: add the h that came in.
+    """
+
+    features: tuple[FixedHalf, FixedHalf]
+    marks: tuple[FixedHalf, FixedHalf]
+    edges: tuple[Any, ...]
+    residual: bool
+
+    def room(self, rows: int, like: Tensor) -> tuple[Tensor, Tensor]:
+        """Room for the states of so many rows."""
+        return like.new_empty(rows, len(self.features[1].weight)), like.new_empty(rows, len(self.marks[1].weight))
+
+    def update(self, summed: Tensor, marks: Tensor, h: Tensor | None, out: tuple[Tensor, Tensor]) -> None:
+        """What follows the sums, ``(R, C)`` and ``(R, C)``, put into ``out``."""
+        self.features[1](self.features[0](summed), h if self.residual else None, out[0])
+        self.marks[1](self.marks[0](marks), None, out[1])
+
+
+def message_arrays(
+    adjacency: Adjacency, values: Tensor | None, index: Tensor | None, scales: tuple[Tensor, Tensor]
+) -> tuple[Any, ...]:
+    """Neighbours, kinds and values of messages, and the scales, as the compiled sums take them.
+
+    Args:
+        adjacency: the edges.
+        values: the edges' vectors; None without edge features.
+        index: which row of ``values`` each column of ``edge_index`` has; None if there is one for each.
+        scales: of a node's own state, of the features and of the marks, ``(1,)`` each.
+    """
+    return (
+        as_array(adjacency.target_ptr), as_array(adjacency.source), as_array(adjacency.kinds(index)),
+        rows_or_none(values, scales[0]), *(as_number(scale, scales[0]) for scale in scales),
+    )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class States:
+    """Features and marks behind each layer, ``(N, C)`` and ``(N, P)``, the input first."""
+
+    h: list[Tensor]
+    p: list[Tensor]
+
+    @property
+    def last(self) -> Tensor:
+        """The network's output, ``(N, C)``."""
+        return self.h[-1] + self.p[-1]
+
+
+def unmarked_states(layers: Sequence[FixedLayer], layout: Layout, h: Tensor, p: Tensor) -> States:
+    """All states of rows as they are, ``(R, C)`` and ``(R, 1)``; meant for the unmarked graph alone."""
+    from policylearn.kernels.compiled_streams import stream_sums
+
+    states = States([h], [p])
+    row_ptr = as_array(layout.row_ptr)
+    for layer in layers:
+        h, p = states.h[-1], states.p[-1]
+        new = layer.room(len(h), h)
+        summed, marks = h.new_empty(len(h), h.shape[1] + p.shape[1]), torch.empty_like(p)
+        rest = (h.numpy(), p.numpy(), row_ptr, *layer.edges, summed.numpy(), marks.numpy())
+
+        def work(piece: Piece, layer=layer, h=h, new=new, summed=summed, marks=marks, rest=rest) -> None:  # type: ignore[no-untyped-def]
+            stream_sums(*piece.nodes, *rest)
+            at = piece.rows
+            layer.update(summed[at], marks[at], h[at], (new[0][at], new[1][at]))
+
+        layout.pieces(PIECE).each(work)
+        states.h.append(new[0])
+        states.p.append(new[1])
+    return states
+
+
+def marked_rows(layers: Sequence[FixedLayer], still: States, cones: Cones) -> Tensor:
+    """The network's output for the rows of cones, ``(R, C)``.
+
+    Args:
+        layers: as many as the cones are deep.
+        still: the states of the unmarked graph.
+        cones: the rows.
+    """
+    from policylearn.kernels.compiled_cones import cone_sums
+
+    roots = torch.from_numpy(cones.node_of[: cones.ends[0]])
+    h, p = still.h[0].index_select(0, roots), still.p[0].index_select(0, roots)
+    h[:, 0] = 1
+    p[:, 0] = 1
+    for depth, layer in enumerate(layers):
+        rows = int(cones.ends[depth + 1])
+        before, marks_before = still.h[depth], still.p[depth]
+        new = layer.room(rows, h)
+        rest = (
+            h.numpy(), p.numpy(), before.numpy(), marks_before.numpy(), cones.node_of, cones.first, cones.heard,
+            *layer.edges,
+        )  # fmt: skip
+
+        def work(piece: Piece, layer=layer, h=h, p=p, new=new, rest=rest) -> None:  # type: ignore[no-untyped-def]
+            at = piece.rows
+            count = at.stop - at.start
+            summed, marks = h.new_empty(count, h.shape[1] + p.shape[1]), p.new_empty(count, p.shape[1])
+            own = h.new_empty(count, h.shape[1])
+            cone_sums(at.start, at.stop, *rest, summed.numpy(), marks.numpy(), own.numpy())
+            layer.update(summed, marks, own, (new[0][at], new[1][at]))
+
+        Pieces(np.arange(rows + 1), PIECE).each(work)
+        h, p = new
+    return h + p

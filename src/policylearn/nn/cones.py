@@ -1,0 +1,122 @@
+"""Inference in which the unmarked graph is computed once, and of each marked copy only what its mark can reach."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from policylearn.bags import NO_PICK
+from policylearn.kernels import (
+    Cones,
+    FixedLayer,
+    Layout,
+    States,
+    marked_rows,
+    message_arrays,
+    unmarked_states,
+    use_compiled,
+)
+from policylearn.nn.convs import GIN
+from policylearn.nn.encoders import Encoder, TwoStreamEncoder, TwoStreamLayer
+from policylearn.nn.graphs import Graphs
+from policylearn.nn.pooling import SlotPool
+
+
+@dataclass(frozen=True)
+class ConeInference:
+    """An encoder of two streams over the copies of some graphs; exact, up to rounding.
+
+    Args:
+        graphs: the batch.
+        layers: the encoder's, with norms that need nothing from the batch.
+        still: states of the unmarked graphs.
+    """
+
+    graphs: Graphs
+    layers: list[FixedLayer]
+    still: States
+
+    @staticmethod
+    def of(encoder: Encoder, graphs: Graphs) -> ConeInference | None:
+        """Compute the unmarked graphs; None where the encoder, its norms or the device do not allow for cones.
+
+        Gradients do not go through cones: in training that of every mark is needed, wherever it is.
+        """
+        if not isinstance(encoder, TwoStreamEncoder) or encoder.training or torch.is_grad_enabled():
+            return None
+        features: Tensor = encoder.node_encoder(graphs.x)
+        if not use_compiled(features) or torch.is_autocast_enabled("cpu"):
+            return None
+        layers = [fixed_layer(layer, graphs, features.dtype) for layer in encoder.layers]
+        known = [layer for layer in layers if layer is not None]
+        if len(known) < len(layers):
+            return None
+        nodes = graphs.num_nodes
+        h = features.new_zeros(nodes, features.shape[1] + 1)
+        h[:, 1:] = features
+        layout = Layout(graphs.adjacency, torch.arange(nodes + 1), 1)
+        return ConeInference(graphs, known, unmarked_states(known, layout, h, h.new_zeros(nodes, 1)))
+
+    @property
+    def unmarked(self) -> Tensor:
+        """The unmarked graphs' node states, ``(N, C)``."""
+        return self.still.last
+
+    def pooled(self, roots: Tensor, pool: SlotPool, max_rows: int, *, with_unmarked: bool) -> Tensor:
+        """Node states pooled over copies, but not finished, ``(N, 1, C)``; copies with the same root are made once.
+
+        Args:
+            roots: of each step and graph, ``(T, G)``.
+            pool: how copies are pooled.
+            max_rows: rows held at once.
+            with_unmarked: whether slot 0 is one of the copies.
+        """
+        unmarked = self.unmarked
+        copies = (roots != NO_PICK).sum(0) + int(with_unmarked)  # (G,)
+        total = pool.repeated(unmarked, copies.index_select(0, self.graphs.batch))
+        distinct, times = torch.unique(roots[roots != NO_PICK], return_counts=True)
+        for part, count in self._parts(distinct, times, max_rows):
+            cones = Cones.around(self.graphs.adjacency, part, len(self.layers))
+            rows = marked_rows(self.layers, self.still, cones)
+            pool.replace(total, rows, cones, count, unmarked)
+        return total.unsqueeze(1)
+
+    def _parts(self, roots: Tensor, times: Tensor, max_rows: int) -> list[tuple[Tensor, Tensor]]:
+        """Roots in parts whose graphs have at most ``max_rows`` nodes together (but at least one root a part)."""
+        sizes = self.graphs.sizes.index_select(0, self.graphs.batch.index_select(0, roots))
+        parts: list[tuple[Tensor, Tensor]] = []
+        start = 0
+        ends = sizes.cumsum(0)
+        while start < len(roots):
+            taken = 0 if start == 0 else int(ends[start - 1])
+            end = max(start + 1, int(torch.searchsorted(ends, taken + max_rows, right=True)))
+            parts.append((roots[start:end], times[start:end]))
+            start = end
+        return parts
+
+
+def fixed_layer(layer: torch.nn.Module, graphs: Graphs, dtype: torch.dtype) -> FixedLayer | None:
+    """The layer as it is at inference; None if it is not made of GINs, or if a norm takes something from the batch."""
+    if not isinstance(layer, TwoStreamLayer):
+        return None
+    conv, marks = layer.features.conv, layer.marks.conv
+    if not (isinstance(conv, GIN) and isinstance(marks, GIN)):
+        return None
+    halves = [
+        norm.fixed(linear)
+        for stream, gin in ((layer.features, conv), (layer.marks, marks))
+        for norm, linear in ((gin.norm, gin.lin1), (stream.norm, gin.lin2))
+    ]
+    known = [half for half in halves if half is not None]
+    if len(known) < 4 or any(half.weight.dtype != dtype for half in known):
+        return None
+    term = conv.edge_term(graphs.edge_attr)
+    values, index = (None, None) if term is None else (term.values.detach(), term.index)
+    return FixedLayer(
+        features=(known[0], known[1]),
+        marks=(known[2], known[3]),
+        edges=message_arrays(graphs.adjacency, values, index, (conv.scale.detach(), marks.scale.detach())),
+        residual=layer.residual,
+    )
