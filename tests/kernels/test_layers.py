@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from torch import Tensor, nn
 from torch.autograd import gradcheck
 
-from policylearn.kernels import Layout, use_kernels
+from policylearn.kernels import Adjacency, Affine, Layout, gin_mlp, use_kernels
 from policylearn.nn import GIN, CategoricalEdges, RealEdges, StreamLayer, TwoStreamLayer, build_norm
 from tests.kernels.test_fused import layouts
 
@@ -100,16 +100,12 @@ def test_gradients_are_those_of_finite_differences(norm: str, edges: str, small:
 
 @pytest.fixture
 def small() -> Layout:
-    from policylearn.kernels import Adjacency
-
     edges = torch.tensor([[0, 1, 1, 2, 0, 3], [1, 0, 2, 1, 0, 3]])
     return Layout(Adjacency.of(edges, 4), torch.tensor([0, 2, 4, 6, 7]), None)
 
 
 @pytest.fixture
 def large() -> Layout:
-    from policylearn.kernels import Adjacency
-
     edges = torch.randint(9000, (2, 30000), generator=torch.Generator().manual_seed(0))
     return Layout(Adjacency.of(edges, 9000), torch.arange(9001) * 3, 3)
 
@@ -170,11 +166,10 @@ def test_dropout_is_left_to_torch(norm: str, small: Layout) -> None:
 
 def test_a_constant_channel_has_no_spread_at_all() -> None:
     """Rounding would be divided by the root of epsilon, in single precision by 0.003."""
-    from policylearn.kernels.halves import Affine
-    from policylearn.kernels.norms import linear_norm_relu
-
     x = torch.full((5000, 1), 0.1)
-    affine = Affine(torch.full((3, 1), 7.7), torch.zeros(3), torch.ones(3), torch.full((3,), 0.25))
-    out, statistics = linear_norm_relu(x, affine, "batch", 1e-5)
-    assert torch.equal(out, torch.full((5000, 3), 0.25))
-    assert statistics[1].eq(0).all()
+    first = Affine(torch.full((3, 1), 7.7), torch.zeros(3), torch.ones(3), torch.full((3,), 0.25))
+    second = Affine(torch.eye(3), torch.ones(3), torch.ones(3), torch.full((3,), 0.5))
+    out, found = gin_mlp(x, first, second, "batch", 1e-5)
+    assert torch.equal(out, torch.full((5000, 3), 0.5))
+    assert found[:, 1].eq(0).all()
+    assert torch.equal(found[1, 0], torch.full((3,), 1.25))

@@ -2,12 +2,20 @@
 
 from policylearn.kernels.adjacency import Adjacency
 from policylearn.kernels.backends import Backend, has_numba, use_compiled, use_kernels, wanted_backend
-from policylearn.kernels.cones import Cones, FixedHalf, FixedLayer, States, marked_rows, message_arrays, unmarked_states
+from policylearn.kernels.cones import (
+    Cones,
+    FixedHalf,
+    FixedLayer,
+    States,
+    fixed_mlp,
+    marked_rows,
+    message_arrays,
+    unmarked_states,
+)
 from policylearn.kernels.fused import gin_sum, gine_sum
-from policylearn.kernels.halves import Affine
 from policylearn.kernels.layers import LayerSpec, StreamWeights, two_stream_layer
 from policylearn.kernels.layout import Layout
-from policylearn.kernels.norms import FusedNorm, linear_norm_relu
+from policylearn.kernels.mlps import Affine, FusedNorm, gin_mlp
 from policylearn.kernels.sums import collect, gather, neighbour_sum
 from policylearn.kernels.threads import own_threads
 
@@ -24,11 +32,12 @@ __all__ = [
     "States",
     "StreamWeights",
     "collect",
+    "fixed_mlp",
     "gather",
+    "gin_mlp",
     "gin_sum",
     "gine_sum",
     "has_numba",
-    "linear_norm_relu",
     "marked_rows",
     "message_arrays",
     "neighbour_sum",

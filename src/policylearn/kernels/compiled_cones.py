@@ -141,21 +141,6 @@ def cone_sums(  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
-def shift_relu(x, shift, residual, out):  # type: ignore[no-untyped-def]
-    """``out = relu(x + shift)``, plus the residual where it has rows."""
-    width = x.shape[1]
-    zero = x.dtype.type(0)
-    added = len(residual) > 0
-    for r in range(len(x)):
-        for c in range(width):
-            z = x[r, c] + shift[c]
-            out[r, c] = zero if z <= zero else z
-        if added:
-            for c in range(width):
-                out[r, c] += residual[r, c]
-
-
-@njit(nogil=True, cache=True, error_model="numpy")
 def add_changes(total, rows, node_of, copy_of, times, still):  # type: ignore[no-untyped-def]
     """Add to each node's total what each row differs from the unmarked graph, as often as its copy counts."""
     width = rows.shape[1]

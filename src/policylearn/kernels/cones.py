@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from torch import Tensor
 from policylearn.kernels.adjacency import Adjacency
 from policylearn.kernels.arrays import as_array, as_number, rows_or_none
 from policylearn.kernels.layout import Layout
-from policylearn.kernels.norms import PIECE
+from policylearn.kernels.mlps import PIECE
 from policylearn.kernels.threads import Array, Piece, Pieces
 
 
@@ -85,33 +86,46 @@ class FixedHalf:
 
     Args:
         weight: of the linear map; a norm with fixed statistics is folded into it.
-        shift: added to its output.
-        norm: scale, shift and epsilon of a layer norm that follows, if there is one.
+        bias: added to its output.
+        scale: of a layer norm that follows; empty if there is none.
+        shift: likewise.
+        eps: likewise.
 
     Shapes:
-        weight ``(C_out, C_in)``, shift ``(C_out,)``.
+        weight ``(C_out, C_in)``; bias, scale and shift ``(C_out,)``.
     """
 
     weight: Tensor
+    bias: Tensor
+    scale: Tensor
     shift: Tensor
-    norm: tuple[Tensor, Tensor, float] | None = None
+    eps: float = 1e-5
 
-    def __call__(self, x: Tensor, residual: Tensor | None = None, out: Tensor | None = None) -> Tensor:
-        """``relu(norm(linear(x))) + residual``, ``(R, C_in) -> (R, C_out)``, put into ``out`` if given."""
-        from policylearn.kernels.compiled_cones import shift_relu
-        from policylearn.kernels.compiled_norms import layer_apply
+    @property
+    def arrays(self) -> tuple[Any, ...]:
+        """What the compiled loops take."""
+        return tuple(as_array(one) for one in (self.weight, self.bias, self.scale, self.shift))
 
-        out = torch.mm(x, self.weight.t(), out=out)
-        rows, added = out.numpy(), rows_or_none(residual, out)
-        if self.norm is None:
-            shift_relu(rows, self.shift.numpy(), added, rows)
-            return out
-        scale, shift, eps = self.norm
-        means, scales = np.empty((2, len(rows)), rows.dtype)
-        layer_apply(
-            rows, self.shift.numpy(), scale.numpy(), shift.numpy(), rows.dtype.type(eps), added, rows, means, scales
-        )
-        return out
+
+def fixed_mlp(summed: Tensor, halves: tuple[FixedHalf, FixedHalf], residual: Tensor | None) -> Tensor:
+    """Two halves one after the other, plus a residual, without gradient.
+
+    Shapes:
+        summed ``(R, C_in)``; residual and result ``(R, C)``.
+    """
+    from policylearn.kernels.compiled_gemm import gemm_address
+    from policylearn.kernels.compiled_mlps import fixed_forward
+
+    x, (one, two) = as_array(summed), (half.arrays for half in halves)
+    added = rows_or_none(residual, summed)
+    out = summed.new_empty(len(summed), len(two[0]))
+    result, address, eps = out.numpy(), gemm_address(x.dtype), x.dtype.type(halves[0].eps)
+
+    def work(piece: Piece) -> None:
+        fixed_forward(address, x[piece.rows], one, two, eps, added[piece.rows], result[piece.rows])
+
+    Pieces(np.arange(len(x) + 1), PIECE).each(work)
+    return out
 
 
 @dataclass(frozen=True)
@@ -130,14 +144,29 @@ class FixedLayer:
     edges: tuple[Any, ...]
     residual: bool
 
+    @cached_property
+    def _mlps(self) -> list[tuple[Any, ...]]:
+        first = as_array(self.features[0].weight)
+        from policylearn.kernels.compiled_gemm import gemm_address
+
+        address = gemm_address(first.dtype)
+        return [
+            (*(half.arrays for half in halves), first.dtype.type(halves[0].eps), address)
+            for halves in (self.features, self.marks)
+        ]
+
     def room(self, rows: int, like: Tensor) -> tuple[Tensor, Tensor]:
         """Room for the states of so many rows."""
         return like.new_empty(rows, len(self.features[1].weight)), like.new_empty(rows, len(self.marks[1].weight))
 
-    def update(self, summed: Tensor, marks: Tensor, h: Tensor | None, out: tuple[Tensor, Tensor]) -> None:
+    def update(self, summed: Array, marks: Array, h: Array, out: tuple[Array, Array]) -> None:
         """What follows the sums, ``(R, C)`` and ``(R, C)``, put into ``out``."""
-        self.features[1](self.features[0](summed), h if self.residual else None, out[0])
-        self.marks[1](self.marks[0](marks), None, out[1])
+        from policylearn.kernels.compiled_mlps import fixed_forward
+
+        for (one, two, eps, address), x, residual, into in zip(
+            self._mlps, (summed, marks), (h if self.residual else h[:0], h[:0]), out, strict=True
+        ):
+            fixed_forward(address, x, one, two, eps, residual, into)
 
 
 def message_arrays(
@@ -179,13 +208,13 @@ def unmarked_states(layers: Sequence[FixedLayer], layout: Layout, h: Tensor, p: 
     for layer in layers:
         h, p = states.h[-1], states.p[-1]
         new = layer.room(len(h), h)
-        summed, marks = h.new_empty(len(h), h.shape[1] + p.shape[1]), torch.empty_like(p)
-        rest = (h.numpy(), p.numpy(), row_ptr, *layer.edges, summed.numpy(), marks.numpy())
+        arrays = [one.numpy() for one in (h, *new, h.new_empty(len(h), h.shape[1] + p.shape[1]), torch.empty_like(p))]
+        rest = (arrays[0], p.numpy(), row_ptr, *layer.edges, *arrays[3:])
 
-        def work(piece: Piece, layer=layer, h=h, new=new, summed=summed, marks=marks, rest=rest) -> None:  # type: ignore[no-untyped-def]
+        def work(piece: Piece, layer: FixedLayer = layer, arrays: Any = arrays, rest: Any = rest) -> None:
             stream_sums(*piece.nodes, *rest)
-            at = piece.rows
-            layer.update(summed[at], marks[at], h[at], (new[0][at], new[1][at]))
+            own, new_h, new_p, summed, marks = (rows[piece.rows] for rows in arrays)
+            layer.update(summed, marks, own, (new_h, new_p))
 
         layout.pieces(PIECE).each(work)
         states.h.append(new[0])
@@ -215,14 +244,15 @@ def marked_rows(layers: Sequence[FixedLayer], still: States, cones: Cones) -> Te
             h.numpy(), p.numpy(), before.numpy(), marks_before.numpy(), cones.node_of, cones.first, cones.heard,
             *layer.edges,
         )  # fmt: skip
+        arrays = [one.numpy() for one in new]
 
-        def work(piece: Piece, layer=layer, h=h, p=p, new=new, rest=rest) -> None:  # type: ignore[no-untyped-def]
-            at = piece.rows
-            count = at.stop - at.start
-            summed, marks = h.new_empty(count, h.shape[1] + p.shape[1]), p.new_empty(count, p.shape[1])
-            own = h.new_empty(count, h.shape[1])
-            cone_sums(at.start, at.stop, *rest, summed.numpy(), marks.numpy(), own.numpy())
-            layer.update(summed, marks, own, (new[0][at], new[1][at]))
+        def work(piece: Piece, layer: FixedLayer = layer, arrays: Any = arrays, rest: Any = rest) -> None:
+            at, channels, marked = piece.rows, rest[0].shape[1], rest[1].shape[1]
+            count, dtype = at.stop - at.start, arrays[0].dtype
+            summed, marks = np.empty((count, channels + marked), dtype), np.empty((count, marked), dtype)
+            own = np.empty((count, channels), dtype)
+            cone_sums(at.start, at.stop, *rest, summed, marks, own)
+            layer.update(summed, marks, own, (arrays[0][at], arrays[1][at]))
 
         Pieces(np.arange(rows + 1), PIECE).each(work)
         h, p = new

@@ -102,7 +102,12 @@ class Pieces:
         if self.threads == 1:
             _go(work, self._parts[0])
             return
-        for part in [pool(self.threads).submit(_go, work, pieces) for pieces in self._parts]:
+        # The caller does a part itself, unless torch would use several threads in it.
+        mine, others = (self._parts[:1], self._parts[1:]) if torch.get_num_threads() == 1 else ([], self._parts)
+        waiting = [pool(self.threads).submit(_go, work, pieces) for pieces in others]
+        for pieces in mine:
+            _go(work, pieces)
+        for part in waiting:
             part.result()
 
 

@@ -18,7 +18,6 @@ from policylearn.kernels import (
     unmarked_states,
     use_compiled,
 )
-from policylearn.nn.convs import GIN
 from policylearn.nn.encoders import Encoder, TwoStreamEncoder, TwoStreamLayer
 from policylearn.nn.graphs import Graphs
 from policylearn.nn.pooling import SlotPool
@@ -101,22 +100,17 @@ def fixed_layer(layer: torch.nn.Module, graphs: Graphs, dtype: torch.dtype) -> F
     """The layer as it is at inference; None if it is not made of GINs, or if a norm takes something from the batch."""
     if not isinstance(layer, TwoStreamLayer):
         return None
-    conv, marks = layer.features.conv, layer.marks.conv
-    if not (isinstance(conv, GIN) and isinstance(marks, GIN)):
+    conv, marks = layer.features.gin, layer.marks.gin
+    halves = layer.features.fixed(), layer.marks.fixed()
+    if conv is None or marks is None or halves[0] is None or halves[1] is None:
         return None
-    halves = [
-        norm.fixed(linear)
-        for stream, gin in ((layer.features, conv), (layer.marks, marks))
-        for norm, linear in ((gin.norm, gin.lin1), (stream.norm, gin.lin2))
-    ]
-    known = [half for half in halves if half is not None]
-    if len(known) < 4 or any(half.weight.dtype != dtype for half in known):
+    if any(half.weight.dtype != dtype for stream in halves if stream is not None for half in stream):
         return None
     term = conv.edge_term(graphs.edge_attr)
     values, index = (None, None) if term is None else (term.values.detach(), term.index)
     return FixedLayer(
-        features=(known[0], known[1]),
-        marks=(known[2], known[3]),
+        features=halves[0],
+        marks=halves[1],
         edges=message_arrays(graphs.adjacency, values, index, (conv.scale.detach(), marks.scale.detach())),
         residual=layer.residual,
     )

@@ -44,8 +44,7 @@ class GIN(nn.Module):
 
     def forward(self, states: Tensor, rows: Layout, edge_attr: Tensor | None) -> Tensor:
         """Pass messages, ``(R, C_in) -> (R, C_out)``."""
-        out: Tensor = self.lin2(self.hidden(self.summed(states, rows, edge_attr), rows.copies))
-        return out
+        return self.mlp(self.summed(states, rows, edge_attr), rows.copies)
 
     def summed(self, states: Tensor, rows: Layout, edge_attr: Tensor | None) -> Tensor:
         """What the mlp reads, ``(R, C_in) -> (R, C_in)``."""
@@ -70,9 +69,10 @@ class GIN(nn.Module):
         term: EdgeTerm = self.edges(edge_attr)
         return term
 
-    def hidden(self, summed: Tensor, width: int) -> Tensor:
-        """The mlp up to its second map, ``(R, C_in) -> (R, C)``; ``width`` copies of a node lie side by side."""
-        return self.norm.linear_relu(self.lin1, summed, width)
+    def mlp(self, summed: Tensor, width: int) -> Tensor:
+        """What follows the sum, ``(R, C_in) -> (R, C_out)``; ``width`` copies of a node lie side by side."""
+        out: Tensor = self.lin2(torch.relu(self.norm(self.lin1(summed), width)))
+        return out
 
 
 class PyGConv(nn.Module):

@@ -9,7 +9,16 @@ import torch
 from torch import Tensor, nn
 
 from policylearn.bags import Bag
-from policylearn.kernels import FusedNorm, LayerSpec, Layout, StreamWeights, two_stream_layer
+from policylearn.kernels import (
+    FixedHalf,
+    FusedNorm,
+    LayerSpec,
+    Layout,
+    StreamWeights,
+    fixed_mlp,
+    gin_mlp,
+    two_stream_layer,
+)
 from policylearn.nn.convs import GIN, Conv
 from policylearn.nn.graphs import Graphs, rows_of
 from policylearn.nn.norms import RowNorm, can_fuse
@@ -34,20 +43,33 @@ class StreamLayer(nn.Module):
         return torch.relu(self.norm(self.conv(states, rows, edge_attr), rows.copies))
 
     @property
+    def gin(self) -> GIN | None:
+        """The convolution, if it is a GIN."""
+        return self.conv if isinstance(self.conv, GIN) else None
+
     def norms(self) -> list[RowNorm]:
-        """Of a GIN between its maps, and behind it."""
-        assert isinstance(self.conv, GIN)
-        return [self.conv.norm, self.norm]
+        """Between the maps of a GIN, and behind it."""
+        return [] if self.gin is None else [self.gin.norm, self.norm]
+
+    def fused(self, rows: Tensor, width: int) -> FusedNorm | None:
+        """The norm with which the kernels make this layer in one step; None if they cannot."""
+        if self.gin is None or not can_fuse(self.gin.lin1, rows):
+            return None
+        kinds = {(norm.fused(len(rows), width), getattr(norm, "eps", None)) for norm in self.norms()}
+        return kinds.pop()[0] if len(kinds) == 1 else None
+
+    def fixed(self) -> tuple[FixedHalf, FixedHalf] | None:
+        """The mlp and norms of a GIN as they are at inference; None where a row needs something from the batch."""
+        if self.gin is None:
+            return None
+        first, second = self.gin.norm.fixed(self.gin.lin1), self.norm.fixed(self.gin.lin2)
+        return None if first is None or second is None else (first, second)
 
     def weights(self) -> StreamWeights:
         """Of a GIN and the norm behind it."""
-        conv = self.conv
-        assert isinstance(conv, GIN)
+        conv = self.gin
+        assert conv is not None, "only a GIN is fused"
         return StreamWeights(conv.scale, conv.norm.affine(conv.lin1), self.norm.affine(conv.lin2))
-
-    def after_sum(self, conv: GIN, summed: Tensor, width: int, residual: Tensor | None = None) -> Tensor:
-        """What follows the sum of a GIN, ``(R, C_in) -> (R, C)``, plus a residual."""
-        return self.norm.linear_relu(conv.lin2, conv.hidden(summed, width), width, residual)
 
 
 class Layer(nn.Module):
@@ -65,13 +87,12 @@ class Layer(nn.Module):
         self.dropout = nn.Dropout(dropout)
         self.residual = residual
 
-    def _end(self, conv: GIN, summed: Tensor, width: int, h: Tensor) -> Tensor:
-        """New features from the sum of a GIN, ``(R, C_in) -> (R, C)``."""
-        if self.training and self.dropout.p > 0:
-            return self._dropped(self.features.after_sum(conv, summed, width), h)
-        return self.features.after_sum(conv, summed, width, h if self.residual else None)
+    @property
+    def drops(self) -> bool:
+        """Whether something is dropped now."""
+        return self.training and self.dropout.p > 0
 
-    def _dropped(self, new: Tensor, h: Tensor) -> Tensor:
+    def _end(self, new: Tensor, h: Tensor) -> Tensor:
         new = self.dropout(new)
         return new + h if self.residual else new
 
@@ -94,37 +115,24 @@ class TwoStreamLayer(Layer):
 
     def forward(self, h: Tensor, p: Tensor, rows: Layout, edge_attr: Tensor | None) -> tuple[Tensor, Tensor]:
         """Both streams, ``(R, C)`` and ``(R, C)``."""
-        kind = self._fused(h, p, rows)
-        if kind is not None:
+        kind = self.features.fused(h, rows.copies)
+        if kind is not None and h.dtype == p.dtype and self.marks.fused(p, rows.copies) == kind:
             return self._in_one_step(h, p, rows, edge_attr, kind)
         new = self.features(torch.cat([h, p], dim=1), rows, edge_attr)
-        return self._dropped(new, h), self.marks(p, rows, None)
-
-    def _norms(self) -> list[RowNorm]:
-        """In the order of the kernel's statistics."""
-        return [norm for stream in (self.features, self.marks) for norm in stream.norms]
-
-    def _fused(self, h: Tensor, p: Tensor, rows: Layout) -> FusedNorm | None:
-        """The norm with which the kernels make this layer in one step; None if they cannot."""
-        conv, mark_conv = self.features.conv, self.marks.conv
-        if not (isinstance(conv, GIN) and isinstance(mark_conv, GIN) and h.dtype == p.dtype and can_fuse(conv.lin1, h)):
-            return None
-        kinds = {(norm.fused(len(h), rows.copies), getattr(norm, "eps", None)) for norm in self._norms()}
-        return kinds.pop()[0] if len(kinds) == 1 else None
+        return self._end(new, h), self.marks(p, rows, None)
 
     def _in_one_step(
         self, h: Tensor, p: Tensor, rows: Layout, edge_attr: Tensor | None, kind: FusedNorm
     ) -> tuple[Tensor, Tensor]:
-        conv, norms = self.features.conv, self._norms()
-        assert isinstance(conv, GIN)
+        conv, norms = self.features.gin, [*self.features.norms(), *self.marks.norms()]
+        assert conv is not None, "only a GIN is fused"
         term = conv.edge_term(edge_attr)
-        drops = self.training and self.dropout.p > 0
-        spec = LayerSpec(rows, kind, norms[0].eps, None if term is None else term.index, self.residual and not drops)
-        values = None if term is None else term.values.to(h.dtype)
+        index, values = (None, None) if term is None else (term.index, term.values.to(h.dtype))
+        spec = LayerSpec(rows, kind, norms[0].eps, index, self.residual and not self.drops)
         out = two_stream_layer(h, p, self.features.weights(), self.marks.weights(), values, spec)
         for norm, found in zip(norms, out.statistics, strict=False):
             norm.remember(found[0], found[1], len(h))
-        return self._dropped(out.h, h) if drops else out.h, out.p
+        return self._end(out.h, h) if self.drops else out.h, out.p
 
 
 class TwoStreamEncoder(nn.Module):
@@ -162,10 +170,21 @@ class SingleStreamLayer(Layer):
 
     def forward(self, h: Tensor, rows: Layout, edge_attr: Tensor | None) -> Tensor:
         """One layer, ``(R, C) -> (R, C)``."""
-        conv = self.features.conv
-        if not isinstance(conv, GIN):
-            return self._dropped(self.features(h, rows, edge_attr), h)
-        return self._end(conv, conv.summed(h, rows, edge_attr), rows.copies, h)
+        conv, residual = self.features.gin, h if self.residual and not self.drops else None
+        if conv is not None and not torch.is_grad_enabled() and can_fuse(conv.lin1, h):
+            fixed = self.features.fixed()
+            if fixed is not None and not self.drops:
+                return fixed_mlp(conv.summed(h, rows, edge_attr), fixed, residual)
+        kind = self.features.fused(h, rows.copies)
+        if conv is None or kind is None:
+            return self._end(self.features(h, rows, edge_attr), h)
+        weights = self.features.weights()
+        new, statistics = gin_mlp(
+            conv.summed(h, rows, edge_attr), weights.first, weights.second, kind, self.features.norm.eps, residual
+        )
+        for norm, found in zip(self.features.norms(), statistics, strict=False):
+            norm.remember(found[0], found[1], len(h))
+        return self._end(new, h) if self.drops else new
 
 
 class SingleStreamEncoder(nn.Module):

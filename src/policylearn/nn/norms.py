@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from policylearn.kernels import Affine, FixedHalf, FusedNorm, linear_norm_relu, use_compiled
+from policylearn.kernels import Affine, FixedHalf, FusedNorm, use_compiled
 
 NormKind = Literal["batch", "layer", "none"]
 NormScope = Literal["bag", "slot"]
@@ -34,17 +34,6 @@ class RowNorm(nn.Module):
     def fixed(self, linear: nn.Linear) -> FixedHalf | None:
         """A linear map with this norm behind it, where a row now needs nothing from other rows; else None."""
         return None
-
-    def linear_relu(self, linear: nn.Linear, x: Tensor, width: int, residual: Tensor | None = None) -> Tensor:
-        """``relu(norm(linear(x))) + residual``, ``(R, C_in) -> (R, C)``; in one step where the kernels have it."""
-        kind = self.fused(len(x), width)
-        if kind is None or not can_fuse(linear, x):
-            out = torch.relu(self(linear(x), width))
-            return out if residual is None else out + residual
-        out, statistics = linear_norm_relu(x, self.affine(linear), kind, self.eps, residual)
-        if kind == "batch":
-            self.remember(statistics[0], statistics[1], len(x))
-        return out
 
 
 class RowBatchNorm(RowNorm):
@@ -110,7 +99,7 @@ class RowBatchNorm(RowNorm):
             return None
         factor = self.weight.detach() * torch.rsqrt(self.running_var + self.eps)
         shift = (linear.bias.detach() - self.running_mean) * factor + self.bias.detach()
-        return FixedHalf(linear.weight.detach() * factor.unsqueeze(1), shift)
+        return FixedHalf(linear.weight.detach() * factor.unsqueeze(1), shift, shift[:0], shift[:0])
 
     @property
     def _fixed(self) -> bool:
@@ -161,7 +150,7 @@ class RowLayerNorm(RowNorm):
     def fixed(self, linear: nn.Linear) -> FixedHalf | None:
         """See `RowNorm`."""
         weight, bias, scale, shift = (one.detach() for one in self.affine(linear))
-        return FixedHalf(weight, bias, (scale, shift, self.eps))
+        return FixedHalf(weight, bias, scale, shift, self.eps)
 
 
 class NoNorm(RowNorm):
@@ -169,7 +158,8 @@ class NoNorm(RowNorm):
 
     def fixed(self, linear: nn.Linear) -> FixedHalf | None:
         """See `RowNorm`."""
-        return FixedHalf(linear.weight.detach(), linear.bias.detach())
+        weight, bias = linear.weight.detach(), linear.bias.detach()
+        return FixedHalf(weight, bias, bias[:0], bias[:0])
 
     def forward(self, rows: Tensor, width: int) -> Tensor:
         """Give the rows back; ``width`` plays no part."""
