@@ -97,7 +97,13 @@ def make_ours(config: ModelConfig, source: Source, phase: Phase, small: Batch, g
     def loss(batch: Batch) -> Tensor:
         return objective(model, batch, batch.y, task.loss_terms, generator=generator).loss
 
-    return warm_step(model, phase, model, loss, small)
+    step = warm_step(model, phase, model, loss, small, fused=True)
+
+    def threaded(batch: Batch) -> None:
+        with model.threads():  # as training does it
+            step(batch)
+
+    return threaded
 
 
 def make_replicated(
@@ -129,23 +135,25 @@ def warm_step(
     output: Callable[[Batch], Tensor],
     loss: Callable[[Batch], Tensor],
     small: Batch,
+    *,
+    fused: bool = False,
 ) -> Step:
-    """A model's training step or inference, after one on a small batch."""
+    """A model's training step or inference, after one on a small batch; ``fused`` as of Adam."""
 
     def infer(batch: Batch) -> None:
         with torch.no_grad():
             output(batch)
 
     model.train(phase == "train")
-    step = training_step(model.parameters(), loss) if phase == "train" else infer
+    step = training_step(model.parameters(), loss, fused=fused) if phase == "train" else infer
     step(small)
     return step
 
 
-def training_step(weights: Iterable[Tensor], loss: Callable[[Batch], Tensor]) -> Step:
+def training_step(weights: Iterable[Tensor], loss: Callable[[Batch], Tensor], *, fused: bool) -> Step:
     """Forward, loss, backward and Adam."""
     settings = OptimConfig()
-    adam = Adam(weights, lr=settings.learning_rate, eps=settings.eps)
+    adam = Adam(weights, lr=settings.learning_rate, eps=settings.eps, fused=fused)
 
     def step(batch: Batch) -> None:
         adam.zero_grad()

@@ -10,6 +10,8 @@ import torch
 from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from policylearn.kernels import use_kernels
+
 PRODUCTS = ("mm", "addmm", "addmm_", "bmm", "baddbmm", "baddbmm_")
 """Torch's dense products; their last two arguments are the factors."""
 
@@ -71,9 +73,13 @@ def _by_columns(matrix: Tensor) -> bool:
 
 
 def record_gemms(step: Callable[[], None]) -> list[Gemm]:
-    """The dense products of one run of ``step``, in order."""
+    """The dense products of one run of ``step``, in order.
+
+    The step runs on plain torch, where every product is seen, and where every copy is computed at every node: the
+    compiled loops call their products themselves, and leave out what a mark cannot reach.
+    """
     recorder = GemmRecorder()
-    with recorder:
+    with use_kernels("torch"), recorder:
         step()
     return recorder.gemms
 
