@@ -7,6 +7,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
+QUIET = 0.03
+"""Seconds of rest ahead of each turn: threads of the one before go on asking for work for some milliseconds."""
+
 Key = TypeVar("Key")
 Clock = Callable[[], float]
 
@@ -44,6 +47,7 @@ def interleave(
         for entry in entries:
             if turn < entry.rounds:
                 before(entry.key)
+                time.sleep(QUIET)
                 start = clock()
                 entry.run(turn)
                 spent[entry.key].append(clock() - start)

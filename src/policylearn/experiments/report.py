@@ -192,12 +192,12 @@ def contest(groups: Groups) -> str:
                 if found is None:
                     continue
                 first = learned.first
-                factor = 100.0 if first.metric in PER_CENT else 1.0
+                factor, digits = (100.0, 2) if first.metric in PER_CENT else (1.0, 4)
                 name = " ".join([experiment.dataset, *([experiment.target] if experiment.target else [])])
-                values = [f"{group.mean * factor:.4f} ({len(group.values)})" for group in (learned, random)]
+                values = [f"{group.mean * factor:.{digits}f} ({len(group.values)})" for group in (learned, random)]
                 values += [
-                    f"{found.better_by * factor:+.4f}",
-                    f"{found.error * factor:.4f}",
+                    f"{found.better_by * factor:+.{digits}f}",
+                    f"{found.error * factor:.{digits}f}",
                     "yes" if found.clear else "no",
                 ]
                 rows.append(

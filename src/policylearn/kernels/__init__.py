@@ -17,7 +17,7 @@ from policylearn.kernels.layers import LayerSpec, StreamWeights, two_stream_laye
 from policylearn.kernels.layout import Layout
 from policylearn.kernels.mlps import Affine, FusedNorm, gin_mlp
 from policylearn.kernels.sums import collect, gather, neighbour_sum
-from policylearn.kernels.threads import own_threads
+from policylearn.kernels.threads import Piece, Pieces, own_threads
 
 __all__ = [
     "Adjacency",
@@ -29,6 +29,8 @@ __all__ = [
     "FusedNorm",
     "LayerSpec",
     "Layout",
+    "Piece",
+    "Pieces",
     "States",
     "StreamWeights",
     "collect",

@@ -6,7 +6,7 @@ norms are fixed or know each row alone. So the unmarked graph is computed once, 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -199,27 +199,58 @@ class States:
         return self.h[-1] + self.p[-1]
 
 
-def unmarked_states(layers: Sequence[FixedLayer], layout: Layout, h: Tensor, p: Tensor) -> States:
-    """All states of rows as they are, ``(R, C)`` and ``(R, 1)``; meant for the unmarked graph alone."""
-    from policylearn.kernels.compiled_streams import stream_sums
+def unmarked_states(layers: Sequence[FixedLayer], layout: Layout, ptr: Tensor, h: Tensor, p: Tensor) -> States:
+    """All states of the unmarked graphs.
 
+    Args:
+        layers: the network.
+        layout: of nodes with one row each.
+        ptr: where the nodes of each graph start.
+        h: features that go in.
+        p: marks that go in.
+
+    Shapes:
+        ptr ``(G + 1,)``, h ``(N, C)``, p ``(N, 1)``.
+    """
     states = States([h], [p])
-    row_ptr = as_array(layout.row_ptr)
     for layer in layers:
-        h, p = states.h[-1], states.p[-1]
         new = layer.room(len(h), h)
-        arrays = [one.numpy() for one in (h, *new, h.new_empty(len(h), h.shape[1] + p.shape[1]), torch.empty_like(p))]
-        rest = (arrays[0], p.numpy(), row_ptr, *layer.edges, *arrays[3:])
-
-        def work(piece: Piece, layer: FixedLayer = layer, arrays: Any = arrays, rest: Any = rest) -> None:
-            stream_sums(*piece.nodes, *rest)
-            own, new_h, new_p, summed, marks = (rows[piece.rows] for rows in arrays)
-            layer.update(summed, marks, own, (new_h, new_p))
-
-        layout.pieces(PIECE).each(work)
         states.h.append(new[0])
         states.p.append(new[1])
+    row_ptr = as_array(layout.row_ptr)
+    passes = [
+        _unmarked_pass(layer, row_ptr, (states.h[depth], states.p[depth]), (states.h[depth + 1], states.p[depth + 1]))
+        for depth, layer in enumerate(layers)
+    ]
+    graphs = Pieces(as_array(ptr), PIECE)
+    if graphs.largest * graphs.threads > 2 * len(h):
+        for work in passes:  # one graph has most of the nodes: all threads work on it, layer by layer
+            layout.pieces(PIECE).each(work)
+        return states
+
+    def through(piece: Piece) -> None:
+        nodes = Piece(piece.thread, (piece.rows.start, piece.rows.stop), piece.rows)
+        for work in passes:
+            work(nodes)
+
+    graphs.each(through)
     return states
+
+
+def _unmarked_pass(
+    layer: FixedLayer, row_ptr: Array, given: tuple[Tensor, Tensor], new: tuple[Tensor, Tensor]
+) -> Callable[[Piece], None]:
+    from policylearn.kernels.compiled_streams import stream_sums
+
+    h, p, new_h, new_p = (one.numpy() for one in (*given, *new))
+    summed, marks = np.empty((len(h), h.shape[1] + p.shape[1]), h.dtype), np.empty_like(p)
+
+    def work(piece: Piece) -> None:
+        stream_sums(*piece.nodes, h, p, row_ptr, *layer.edges, summed, marks)
+        at = piece.rows
+        layer.update(summed[at], marks[at], h[at], (new_h[at], new_p[at]))
+
+    return work
 
 
 def marked_rows(layers: Sequence[FixedLayer], still: States, cones: Cones) -> Tensor:

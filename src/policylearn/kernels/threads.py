@@ -28,10 +28,16 @@ SMALL = 1 << 9
 
 
 _ours: int | None = None
+_at_work = threading.local()
 
 
 def kernel_threads() -> int:
-    """How many threads the compiled loops use: as many as torch, or as torch had outside of `own_threads`."""
+    """How many threads the compiled loops use: as many as torch, or as torch had outside of `own_threads`.
+
+    Within a piece of work there is one: the others have pieces of their own.
+    """
+    if getattr(_at_work, "depth", 0):
+        return 1
     return torch.get_num_threads() if _ours is None else _ours
 
 
@@ -97,10 +103,16 @@ class Pieces:
             if end > start:
                 yield Piece(thread, (start, end), slice(int(row_ptr[start]), int(row_ptr[end])))
 
+    @property
+    def largest(self) -> int:
+        """Rows of the largest piece."""
+        return max((p.rows.stop - p.rows.start for part in self._parts for p in part), default=0)
+
     def each(self, work: Callable[[Piece], None]) -> None:
         """Call ``work`` for every piece; it must write only what belongs to the piece or to its thread."""
-        if self.threads == 1:
-            _go(work, self._parts[0])
+        if self.threads == 1:  # what is in the pieces may use threads of its own
+            for piece in self._parts[0]:
+                work(piece)
             return
         # The caller does a part itself, unless torch would use several threads in it.
         mine, others = (self._parts[:1], self._parts[1:]) if torch.get_num_threads() == 1 else ([], self._parts)
@@ -112,8 +124,12 @@ class Pieces:
 
 
 def _go(work: Callable[[Piece], None], pieces: list[Piece]) -> None:
-    for piece in pieces:
-        work(piece)
+    _at_work.depth = getattr(_at_work, "depth", 0) + 1
+    try:
+        for piece in pieces:
+            work(piece)
+    finally:
+        _at_work.depth -= 1
 
 
 @cache

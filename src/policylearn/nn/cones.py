@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -12,6 +13,8 @@ from policylearn.kernels import (
     Cones,
     FixedLayer,
     Layout,
+    Piece,
+    Pieces,
     States,
     marked_rows,
     message_arrays,
@@ -21,6 +24,9 @@ from policylearn.kernels import (
 from policylearn.nn.encoders import Encoder, TwoStreamEncoder, TwoStreamLayer
 from policylearn.nn.graphs import Graphs
 from policylearn.nn.pooling import SlotPool
+
+COPIES = 1 << 13
+"""Nodes of the copies that are worked on together, so few that their rows stay in the cache."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +62,7 @@ class ConeInference:
         h = features.new_zeros(nodes, features.shape[1] + 1)
         h[:, 1:] = features
         layout = Layout(graphs.adjacency, torch.arange(nodes + 1), 1)
-        return ConeInference(graphs, known, unmarked_states(known, layout, h, h.new_zeros(nodes, 1)))
+        return ConeInference(graphs, known, unmarked_states(known, layout, graphs.ptr, h, h.new_zeros(nodes, 1)))
 
     @property
     def unmarked(self) -> Tensor:
@@ -76,24 +82,39 @@ class ConeInference:
         copies = (roots != NO_PICK).sum(0) + int(with_unmarked)  # (G,)
         total = pool.repeated(unmarked, copies.index_select(0, self.graphs.batch))
         distinct, times = torch.unique(roots[roots != NO_PICK], return_counts=True)
-        for part, count in self._parts(distinct, times, max_rows):
-            cones = Cones.around(self.graphs.adjacency, part, len(self.layers))
-            rows = marked_rows(self.layers, self.still, cones)
-            pool.replace(total, rows, cones, count, unmarked)
+        for start, end in self._chunks(distinct, max_rows):
+            for cones, rows, first in self._rows(distinct[start:end]):
+                pool.replace(total, rows, cones, times[start + first :], unmarked)
         return total.unsqueeze(1)
 
-    def _parts(self, roots: Tensor, times: Tensor, max_rows: int) -> list[tuple[Tensor, Tensor]]:
-        """Roots in parts whose graphs have at most ``max_rows`` nodes together (but at least one root a part)."""
-        sizes = self.graphs.sizes.index_select(0, self.graphs.batch.index_select(0, roots))
-        parts: list[tuple[Tensor, Tensor]] = []
+    def _sizes(self, roots: Tensor) -> Tensor:
+        """Nodes of each root's graph: so many rows its copy has at most."""
+        return self.graphs.sizes.index_select(0, self.graphs.batch.index_select(0, roots))
+
+    def _rows(self, roots: Tensor) -> list[tuple[Cones, Tensor, int]]:
+        """Cones, their rows' states and the number of their first root, for neighbouring roots at a time."""
+        ends = np.cumsum(self._sizes(roots).numpy())
+        found: list[tuple[Cones, Tensor, int]] = []
+
+        def work(piece: Piece) -> None:
+            first, last = piece.nodes
+            cones = Cones.around(self.graphs.adjacency, roots[first:last], len(self.layers))
+            found.append((cones, marked_rows(self.layers, self.still, cones), first))
+
+        Pieces(np.concatenate([[0], ends]), COPIES).each(work)
+        return sorted(found, key=lambda one: one[2])
+
+    def _chunks(self, roots: Tensor, max_rows: int) -> list[tuple[int, int]]:
+        """Neighbouring roots whose graphs have at most ``max_rows`` nodes together (but at least one root)."""
+        ends = self._sizes(roots).cumsum(0)
+        chunks: list[tuple[int, int]] = []
         start = 0
-        ends = sizes.cumsum(0)
         while start < len(roots):
             taken = 0 if start == 0 else int(ends[start - 1])
             end = max(start + 1, int(torch.searchsorted(ends, taken + max_rows, right=True)))
-            parts.append((roots[start:end], times[start:end]))
+            chunks.append((start, end))
             start = end
-        return parts
+        return chunks
 
 
 def fixed_layer(layer: torch.nn.Module, graphs: Graphs, dtype: torch.dtype) -> FixedLayer | None:
