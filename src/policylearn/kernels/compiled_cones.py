@@ -141,14 +141,14 @@ def cone_sums(  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
-def add_changes(total, rows, node_of, copy_of, times, still):  # type: ignore[no-untyped-def]
-    """Add to each node's total what each row differs from the unmarked graph, as often as its copy counts."""
+def add_changes(total, owner, rows, node_of, copy_of, times, still):  # type: ignore[no-untyped-def]
+    """Add to the total of each row's owner what it differs from the unmarked graph, as often as its copy counts."""
     width = rows.shape[1]
     for row in range(len(rows)):
         v = node_of[row]
         factor = times[copy_of[row]]
         for c in range(width):
-            total[v, c] += factor * (rows[row, c] - still[v, c])
+            total[owner[v], c] += factor * (rows[row, c] - still[v, c])
 
 
 @njit(nogil=True, cache=True, error_model="numpy")

@@ -62,16 +62,25 @@ class Cones:
         )  # fmt: skip
         return Cones(ends, node_of, copy_of, first, heard)
 
-    def add_changes(self, total: Tensor, rows: Tensor, times: Tensor, still: Tensor) -> None:
+    def add_changes(
+        self, total: Tensor, rows: Tensor, times: Tensor, still: Tensor, owner: Tensor | None = None
+    ) -> None:
         """Add to each node's total what its rows differ from ``still``, as often as their copies count.
 
+        Args:
+            total: changed in place.
+            rows: the cones' rows.
+            times: how often each copy counts.
+            still: what a row is compared with.
+            owner: to whose total the rows of each node are added, if not to the node's own.
+
         Shapes:
-            total and still ``(N, C)``, rows ``(R, C)``, times ``(copies,)``.
+            total ``(N, C)`` or a row an owner, still ``(N, C)``, rows ``(R, C)``, times ``(copies,)``, owner ``(N,)``.
         """
         from policylearn.kernels.compiled_cones import add_changes
 
-        often = as_array(times.to(rows.dtype))
-        add_changes(total.numpy(), as_array(rows), self.node_of, self.copy_of, often, as_array(still))
+        often, nodes = as_array(times.to(rows.dtype)), np.arange(len(still)) if owner is None else as_array(owner)
+        add_changes(total.numpy(), nodes, as_array(rows), self.node_of, self.copy_of, often, as_array(still))
 
     def lower(self, total: Tensor, rows: Tensor) -> None:
         """Lower each node's total to its rows where these are less, ``(N, C)`` and ``(R, C)``."""

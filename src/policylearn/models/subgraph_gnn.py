@@ -93,7 +93,7 @@ class SubgraphGNN(nn.Module):
         quick = ConeInference.of(self.encoder, graphs)
         if quick is not None:
             copies = 1 + (selection.roots != NO_PICK).sum(0)
-            total = quick.pooled(selection.roots, self.pool, self.max_rows, with_unmarked=True)
+            total = quick.pooled(selection.roots, self.pool, self.max_rows)
             return self.pool.finish(total, copies.index_select(0, graphs.batch))
         return self._in_chunks(graphs, selection)
 

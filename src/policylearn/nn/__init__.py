@@ -1,6 +1,6 @@
 """Networks over bags: encoders, norms, pooling, readouts and heads."""
 
-from policylearn.nn.cones import ConeInference
+from policylearn.nn.cones import ConeInference, ConeView
 from policylearn.nn.convs import GIN, Conv, PyGConv
 from policylearn.nn.encoders import (
     Encoder,
@@ -32,6 +32,7 @@ __all__ = [
     "CategoricalEdges",
     "CategoricalEncoder",
     "ConeInference",
+    "ConeView",
     "ConstantEncoder",
     "Conv",
     "Encoder",

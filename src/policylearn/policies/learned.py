@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from policylearn.bags import Bag, Selection
 from policylearn.nn import (
     ConeInference,
+    ConeView,
     Encoder,
     Graphs,
     Members,
@@ -125,12 +126,15 @@ class LearnedPolicy(nn.Module):
         chosen: list[_Pick] = []
         seen: Tensor | None = None
         cones = ConeInference.of(self.encoder, graphs) if self.mode == "incremental" and samples == 1 else None
+        view = None if cones is None else ConeView(cones, self.pool)
         for step in range(self.picks):
-            if cones is not None:
-                seen = self._look_at_cones(cones, chosen, seen)
-            else:
+            if view is None:
                 seen = self._look(graphs, chosen, seen, samples)
-            scores = self.score(self.pool.finish(seen, step + 1), graphs)  # (N, K or 1)
+                scores = self.score(self.pool.finish(seen, step + 1), graphs)  # (N, K or 1)
+            else:
+                if chosen:
+                    view.add(chosen[-1].roots)
+                scores = view.scores(self.selector, add_graph_mean=self.add_graph_mean).unsqueeze(1)
             scores = scores.expand(-1, samples).t().reshape(-1)  # (N, K) -> (K * N,)
             logits = scores.where(self._candidates(chosen, members, generator), -torch.inf)
             if not drawn:
@@ -156,13 +160,6 @@ class LearnedPolicy(nn.Module):
             return self.pool.part(self.encoder(graphs, bag), bag, samples if chosen else 1)
         bag = Bag.of_picks(self._side_by_side(chosen[-1:], graphs, samples), graphs.batch, dtype)
         newest = self.encoder(graphs, bag).view(graphs.num_nodes, samples, -1)  # (N * K, C) -> (N, K, C)
-        return self.pool.join(seen, newest)
-
-    def _look_at_cones(self, cones: ConeInference, chosen: list[_Pick], seen: Tensor | None) -> Tensor:
-        """What `_look` gives, at inference."""
-        if seen is None:
-            return cones.unmarked.unsqueeze(1)
-        newest = cones.pooled(chosen[-1].roots.unsqueeze(0), self.pool, cones.graphs.num_nodes, with_unmarked=False)
         return self.pool.join(seen, newest)
 
     @staticmethod
