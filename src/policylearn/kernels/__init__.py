@@ -1,6 +1,7 @@
 """Neighbour sums over one adjacency that all copies of a graph share."""
 
 from policylearn.kernels.adjacency import Adjacency
+from policylearn.kernels.arrays import empty_rows, zero_rows
 from policylearn.kernels.backends import Backend, has_numba, use_compiled, use_kernels, wanted_backend
 from policylearn.kernels.cones import (
     Cones,
@@ -34,6 +35,7 @@ __all__ = [
     "States",
     "StreamWeights",
     "collect",
+    "empty_rows",
     "fixed_mlp",
     "gather",
     "gin_mlp",
@@ -49,4 +51,5 @@ __all__ = [
     "use_compiled",
     "use_kernels",
     "wanted_backend",
+    "zero_rows",
 ]

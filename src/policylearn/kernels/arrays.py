@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import torch
 from torch import Tensor
 
 
@@ -16,6 +17,16 @@ def as_array(tensor: Tensor) -> Any:
 def as_number(scalar: Tensor, like: Tensor) -> Any:
     """A tensor of one number as a scalar in the precision of another."""
     return as_array(like[:0]).dtype.type(float(scalar.detach()))
+
+
+def empty_rows(rows: int, width: int, like: Tensor) -> Tensor:
+    """Room for rows, ``(rows, width)``; numpy asks for large pages, which large arrays are filled much faster with."""
+    return torch.from_numpy(np.empty((rows, width), dtype=as_array(like[:0]).dtype))
+
+
+def zero_rows(rows: int, width: int, like: Tensor) -> Tensor:
+    """Rows of zeros, ``(rows, width)``, which take memory only where something else is written."""
+    return torch.from_numpy(np.zeros((rows, width), dtype=as_array(like[:0]).dtype))
 
 
 def rows_or_none(rows: Tensor | None, like: Tensor) -> Any:

@@ -16,8 +16,10 @@ def stream_sums(  # type: ignore[no-untyped-def]
 ):
     """``out = scale * [h, p] + sum of relu([h, p] + values)`` and ``mark_out = mark_scale * p + sum of p``.
 
-    Runs over the incoming messages of nodes first..last. Without values the sum is that of ``[h, p]`` itself.
+    Runs over the incoming messages of nodes first..last, whose rows ``out`` and ``mark_out`` hold. Without values
+    the sum is that of ``[h, p]`` itself.
     """
+    begin = row_ptr[first]
     channels, marks = h.shape[1], p.shape[1]
     zero = h.dtype.type(0)
     plain = values.shape[1] == 0
@@ -48,11 +50,12 @@ def stream_sums(  # type: ignore[no-untyped-def]
                         value = q + values[k, channels + c]
                         marked[c] += zero if value <= zero else value
                         alone[c] += q
+            to = start + r - begin
             for c in range(channels):
-                out[start + r, c] = mine[c]
+                out[to, c] = mine[c]
             for c in range(marks):
-                out[start + r, channels + c] = marked[c]
-                mark_out[start + r, c] = alone[c]
+                out[to, channels + c] = marked[c]
+                mark_out[to, c] = alone[c]
 
 
 @njit(nogil=True, cache=True, error_model="numpy")

@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 
 from policylearn.kernels.adjacency import Adjacency
-from policylearn.kernels.arrays import as_array, as_number, rows_or_none
+from policylearn.kernels.arrays import as_array, as_number, empty_rows, rows_or_none
 from policylearn.kernels.layout import Layout
 from policylearn.kernels.mlps import PIECE
 from policylearn.kernels.threads import Array, Piece, Pieces
@@ -166,7 +166,8 @@ class FixedLayer:
 
     def room(self, rows: int, like: Tensor) -> tuple[Tensor, Tensor]:
         """Room for the states of so many rows."""
-        return like.new_empty(rows, len(self.features[1].weight)), like.new_empty(rows, len(self.marks[1].weight))
+        widths = len(self.features[1].weight), len(self.marks[1].weight)
+        return empty_rows(rows, widths[0], like), empty_rows(rows, widths[1], like)
 
     def update(self, summed: Array, marks: Array, h: Array, out: tuple[Array, Array]) -> None:
         """What follows the sums, ``(R, C)`` and ``(R, C)``, put into ``out``."""
@@ -205,7 +206,8 @@ class States:
     @property
     def last(self) -> Tensor:
         """The network's output, ``(N, C)``."""
-        return self.h[-1] + self.p[-1]
+        h, p = self.h[-1], self.p[-1]
+        return torch.add(h, p, out=empty_rows(len(h), h.shape[1], h))
 
 
 def unmarked_states(layers: Sequence[FixedLayer], layout: Layout, ptr: Tensor, h: Tensor, p: Tensor) -> States:
@@ -252,12 +254,13 @@ def _unmarked_pass(
     from policylearn.kernels.compiled_streams import stream_sums
 
     h, p, new_h, new_p = (one.numpy() for one in (*given, *new))
-    summed, marks = np.empty((len(h), h.shape[1] + p.shape[1]), h.dtype), np.empty_like(p)
 
     def work(piece: Piece) -> None:
-        stream_sums(*piece.nodes, h, p, row_ptr, *layer.edges, summed, marks)
         at = piece.rows
-        layer.update(summed[at], marks[at], h[at], (new_h[at], new_p[at]))
+        count = at.stop - at.start
+        summed, marks = np.empty((count, h.shape[1] + p.shape[1]), h.dtype), np.empty((count, p.shape[1]), h.dtype)
+        stream_sums(*piece.nodes, h, p, row_ptr, *layer.edges, summed, marks)
+        layer.update(summed, marks, h[at], (new_h[at], new_p[at]))
 
     return work
 

@@ -137,9 +137,9 @@ class _Sums:
         adjacency = self.spec.layout.adjacency
         rest = (
             self.h.numpy(), self.p.numpy(), self.row_ptr, as_array(adjacency.target_ptr), as_array(adjacency.source),
-            as_array(adjacency.kinds(self.spec.index)), *self.edges, *into,
+            as_array(adjacency.kinds(self.spec.index)), *self.edges,
         )  # fmt: skip
-        return lambda piece: stream_sums(*piece.nodes, *rest)
+        return lambda piece: stream_sums(*piece.nodes, *rest, *(rows[piece.rows] for rows in into))
 
     def gradient(self, summed: Tensor, marks: Tensor, through: Tensor | None) -> tuple[Tensor | None, ...]:
         """Gradients of h, p, the values and the scales, given those of the sums and, if any, of the residual."""

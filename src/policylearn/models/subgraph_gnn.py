@@ -8,9 +8,9 @@ import torch
 from torch import Tensor, nn
 from torch_geometric.data import Batch, Data
 
-from policylearn.bags import NO_PICK, Bag, Selection
+from policylearn.bags import Bag, Selection
 from policylearn.kernels import own_threads, use_compiled
-from policylearn.nn import ConeInference, Encoder, GraphReadout, Graphs, NodeReadout, SlotPool, is_compiled
+from policylearn.nn import ConeInference, ConeView, Encoder, GraphReadout, Graphs, NodeReadout, SlotPool, is_compiled
 from policylearn.policies import Policy
 
 MAX_ROWS = 1 << 18
@@ -74,7 +74,11 @@ class SubgraphGNN(nn.Module):
         if samples > 1:
             selection = selection.merge(samples, graphs.num_nodes)
         with self.threads():
-            vectors = self.readout(self._pooled(graphs, selection, samples), graphs)  # (G, K, C)
+            view = None if samples > 1 else self._view(graphs, selection)
+            if view is not None:
+                vectors = view.read(self.readout)  # (G, 1, C)
+            else:
+                vectors = self.readout(self._pooled(graphs, selection, samples), graphs)  # (G, K, C)
             output: Tensor = self.head(vectors.transpose(0, 1).flatten(0, 1))
         return output
 
@@ -83,6 +87,15 @@ class SubgraphGNN(nn.Module):
         compiled = use_compiled(next(self.head.parameters()))
         return own_threads() if compiled and is_compiled(self.encoder) else nullcontext()
 
+    def _view(self, graphs: Graphs, selection: Selection) -> ConeView | None:
+        """The copies as differences from the unmarked graph, where that can be done."""
+        cones = ConeInference.of(self.encoder, graphs)
+        if cones is None:
+            return None
+        view = ConeView(cones, self.pool, self.max_rows)
+        view.add(selection.roots)
+        return view
+
     def _pooled(self, graphs: Graphs, selection: Selection, samples: int) -> Tensor:
         """Each node's state, pooled over its copies, ``(N, K, C)``."""
         if self.training or torch.is_grad_enabled() or samples > 1:
@@ -90,15 +103,6 @@ class SubgraphGNN(nn.Module):
             copies = 1 + (bag.slots - 1) // samples
             part = self.pool.part(self.encoder(graphs, bag), bag, samples)
             return self.pool.finish(part, copies.index_select(0, graphs.batch))
-        quick = ConeInference.of(self.encoder, graphs)
-        if quick is not None:
-            copies = 1 + (selection.roots != NO_PICK).sum(0)
-            total = quick.pooled(selection.roots, self.pool, self.max_rows)
-            return self.pool.finish(total, copies.index_select(0, graphs.batch))
-        return self._in_chunks(graphs, selection)
-
-    def _in_chunks(self, graphs: Graphs, selection: Selection) -> Tensor:
-        """The same for any encoder, piece by piece."""
         total: Tensor | None = None
         copies = torch.zeros_like(graphs.sizes)
         for bag in Bag.chunks(selection, graphs.ptr, graphs.batch, self.dtype, self.max_rows):

@@ -1,6 +1,7 @@
 """Networks over bags: encoders, norms, pooling, readouts and heads."""
 
-from policylearn.nn.cones import ConeInference, ConeView
+from policylearn.nn.cone_view import ConeView
+from policylearn.nn.cones import ConeInference
 from policylearn.nn.convs import GIN, Conv, PyGConv
 from policylearn.nn.encoders import (
     Encoder,

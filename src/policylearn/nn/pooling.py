@@ -8,7 +8,6 @@ import torch
 from torch import Tensor, nn
 
 from policylearn.bags import Bag
-from policylearn.kernels import Cones
 from policylearn.nn.graphs import Graphs
 from policylearn.nn.segments import segment_mean, segment_sum
 
@@ -59,28 +58,6 @@ class SlotPool(nn.Module):
     def join(self, a: Tensor, b: Tensor) -> Tensor:
         """Pool two pieces, ``(N, K, C)`` each."""
         return torch.minimum(a, b) if self.how == "min" else a + b
-
-    def repeated(self, states: Tensor, copies: Tensor) -> Tensor:
-        """Pool copies that are all alike, ``(N, C)``, so many of each node, ``(N,)``."""
-        return states.clone() if self.how == "min" else states * copies.to(states.dtype).unsqueeze(1)
-
-    def replace(self, total: Tensor, rows: Tensor, cones: Cones, times: Tensor, unmarked: Tensor) -> None:
-        """Put the rows of cones into a total in which their copies still count as unmarked.
-
-        Args:
-            total: changed in place.
-            rows: states of the cones' rows.
-            cones: which rows these are.
-            times: how often each copy counts.
-            unmarked: the states that are replaced.
-
-        Shapes:
-            total and unmarked ``(N, C)``, rows ``(R, C)``, times ``(copies,)``.
-        """
-        if self.how == "min":
-            cones.lower(total, rows)
-        else:
-            cones.add_changes(total, rows, times, unmarked)
 
     def finish(self, total: Tensor, copies: Tensor | int) -> Tensor:
         """What the pieces come to, given the number of copies of each node (or of all), ``(N, K, C)``."""

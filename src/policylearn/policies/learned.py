@@ -126,14 +126,14 @@ class LearnedPolicy(nn.Module):
         chosen: list[_Pick] = []
         seen: Tensor | None = None
         cones = ConeInference.of(self.encoder, graphs) if self.mode == "incremental" and samples == 1 else None
-        view = None if cones is None else ConeView(cones, self.pool)
+        view = None if cones is None else ConeView(cones, self.pool, graphs.num_nodes)
         for step in range(self.picks):
             if view is None:
                 seen = self._look(graphs, chosen, seen, samples)
                 scores = self.score(self.pool.finish(seen, step + 1), graphs)  # (N, K or 1)
             else:
                 if chosen:
-                    view.add(chosen[-1].roots)
+                    view.add(chosen[-1].roots.unsqueeze(0))
                 scores = view.scores(self.selector, add_graph_mean=self.add_graph_mean).unsqueeze(1)
             scores = scores.expand(-1, samples).t().reshape(-1)  # (N, K) -> (K * N,)
             logits = scores.where(self._candidates(chosen, members, generator), -torch.inf)
