@@ -234,8 +234,8 @@ def unmarked_states(layers: Sequence[FixedLayer], layout: Layout, ptr: Tensor, h
         for depth, layer in enumerate(layers)
     ]
     graphs = Pieces(as_array(ptr), PIECE)
-    if graphs.largest * graphs.threads > 2 * len(h):
-        for work in passes:  # one graph has most of the nodes: all threads work on it, layer by layer
+    if graphs.largest > 4 * PIECE:
+        for work in passes:  # a graph is too large for one thread's cache: all threads work on it, layer by layer
             layout.pieces(PIECE).each(work)
         return states
 
