@@ -8,7 +8,10 @@ from pathlib import Path
 import pytest
 
 from policylearn.cli import main
+from policylearn.cli.reproduce import find_table
 from policylearn.data.root import data_root
+from policylearn.experiments import TABLES, Ledger, Wish, plan
+from policylearn.experiments.claims import claim
 
 SMALL = ["--set", "prediction.channels=4", "prediction.layers=1", "fit.threads=1"]
 needs_csl = pytest.mark.skipif(
@@ -38,6 +41,19 @@ def test_the_whole_chain_on_a_tiny_budget(tmp_path: Path, capsys: pytest.Capture
     assert "1 of 5 folds | 1 of 100 | incremental, rloo | channels 4†, layers 1† | reduced budget (worse) |" in text
     assert record["command"] in text
     assert (results / "pictures" / "expressivity.png").exists()
+
+
+@needs_csl
+def test_a_run_of_another_process_is_not_called_over(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    wish = Wish(rows=("gin",), columns=("csl",), seeds=1, epochs=1)
+    (job,) = plan(find_table("expressivity", TABLES), wish)
+    folder = Ledger(tmp_path).run_folder(job)
+    with claim(folder.parent / f"{folder.name}.lock"):
+        words = ["expressivity", "--rows", "gin", "--columns", "csl", "--seeds", "1", "--epochs", "1"]
+        assert main(["reproduce", *words, "--results", str(tmp_path)]) == 0
+    told = capsys.readouterr()
+    assert f"another process is at it: {job.title}, {job.name}" in told.err
+    assert "over:" not in told.err
 
 
 def test_without_a_table_they_are_listed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

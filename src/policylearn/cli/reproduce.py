@@ -147,7 +147,8 @@ def run_with_bars(jobs: list[Job], ledger: Ledger, seconds: float | None, consol
         def after(job: Job) -> None:
             progress.advance(everything)
             if not console.is_terminal:  # bars that are not redrawn say nothing before the end
-                console.print(f"over: {job.title}, {job.name}", highlight=False, markup=False, soft_wrap=True)
+                word = "over" if ledger.find(job) else "another process is at it"
+                console.print(f"{word}: {job.title}, {job.name}", highlight=False, markup=False, soft_wrap=True)
 
         return run_jobs(
             jobs,
