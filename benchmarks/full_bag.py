@@ -1,7 +1,7 @@
 """The full bag of every graph of Reddit-Binary at inference: time and peak memory.
 
-Run with ``python -m benchmarks.full_bag [threads]``. The network is the paper's for this dataset (4 layers, 32 channels),
-with fresh weights, on which neither depends. The paper's full bag ran out of memory here.
+Run with ``python -m benchmarks.full_bag [threads]``. The network is the paper's for this dataset (4 layers of 32
+channels), with fresh weights, on which neither depends. The paper's full bag ran out of memory here.
 """
 
 from __future__ import annotations

@@ -201,7 +201,7 @@ def test_every_file_makes_a_training_step(name: str) -> None:
     optimiser.step()
     assert math.isfinite(loss.item())
     moved = {key.split(".")[1] for key, value in module.named_parameters() if not torch.equal(value, before[key])}
-    # Without marks all nodes of a CSL graph are alike, so a batch norm leaves no more of them than its shift, here zero.
+    # Without marks all nodes of a CSL graph are alike, and of what is alike a batch norm leaves its shift, here zero.
     assert ({"head"} if name == "csl/none" else {"encoder", "head"}) <= moved
     assert ("policy" in moved) == (config.selection.name == "learned")
 

@@ -1,0 +1,90 @@
+"""Pieces cover all rows once, threads are given back, and what goes wrong in a thread is seen."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import hypothesis.strategies as st
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+
+from policylearn.kernels.threads import SMALL, Piece, Pieces, kernel_threads, own_threads
+
+
+@pytest.fixture(autouse=True)
+def restored_threads() -> Iterator[None]:
+    before = torch.get_num_threads()
+    yield
+    assert kernel_threads() == torch.get_num_threads()
+    torch.set_num_threads(before)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.integers(0, 400), min_size=1, max_size=30), st.integers(1, 4), st.sampled_from([1, 7, 300, None]))
+def test_every_row_is_in_one_piece(counts: list[int], threads: int, most: int | None) -> None:
+    torch.set_num_threads(threads)
+    row_ptr = np.concatenate([[0], np.cumsum(counts)])
+    seen: list[Piece] = []
+    Pieces(row_ptr, most).each(seen.append)
+    rows = sorted(row for piece in seen for row in range(piece.rows.start, piece.rows.stop))
+    assert rows == list(range(row_ptr[-1]))
+    nodes = sorted(node for piece in seen for node in range(*piece.nodes))
+    assert nodes == list(range(len(counts)))
+    for piece in seen:
+        assert (piece.rows.start, piece.rows.stop) == tuple(row_ptr[list(piece.nodes)])
+        # A piece may be larger than asked for by what a node has, for nodes are not cut.
+        assert most is None or piece.rows.stop - piece.rows.start < most + max(counts)
+
+
+def test_few_rows_have_one_thread_and_many_have_all() -> None:
+    torch.set_num_threads(3)
+    assert Pieces(np.arange(SMALL)).threads == 1
+    assert Pieces(np.arange(SMALL + 1)).threads == 3
+    assert Pieces(np.array([0, 5 * SMALL])).threads == 1  # one node, which is not cut
+
+
+def test_torch_has_one_thread_while_ours_have_all() -> None:
+    torch.set_num_threads(3)
+    with own_threads():
+        assert (torch.get_num_threads(), kernel_threads()) == (1, 3)
+        with own_threads():
+            assert (torch.get_num_threads(), kernel_threads()) == (1, 3)
+        assert (torch.get_num_threads(), kernel_threads()) == (1, 3)
+    assert (torch.get_num_threads(), kernel_threads()) == (3, 3)
+
+
+def test_threads_are_given_back_after_an_error() -> None:
+    torch.set_num_threads(2)
+    with pytest.raises(ZeroDivisionError), own_threads():
+        raise ZeroDivisionError
+    assert torch.get_num_threads() == 2
+
+
+@pytest.mark.parametrize("own", [True, False])
+def test_within_a_piece_there_is_one_thread(own: bool) -> None:
+    torch.set_num_threads(2)
+    seen: list[tuple[int, int]] = []
+
+    def work(_piece: Piece) -> None:
+        seen.append((torch.get_num_threads(), kernel_threads()))
+
+    if own:
+        with own_threads():
+            Pieces(np.arange(SMALL + 1)).each(work)
+    else:
+        Pieces(np.arange(SMALL + 1)).each(work)
+    assert seen == [(1, 1), (1, 1)]
+
+
+def test_an_error_in_a_thread_is_raised() -> None:
+    torch.set_num_threads(2)
+
+    def work(piece: Piece) -> None:
+        if piece.thread == 1:
+            raise ValueError("in the second thread")
+
+    with pytest.raises(ValueError, match="in the second thread"):
+        Pieces(np.arange(SMALL + 1)).each(work)
+    assert kernel_threads() == 2
