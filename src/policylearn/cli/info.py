@@ -80,7 +80,7 @@ def installation() -> Iterable[tuple[str, str]]:
     import torch
 
     from policylearn.data import CATALOG, data_root
-    from policylearn.kernels import has_numba, wanted_backend
+    from policylearn.kernels import has_numba, product_source, wanted_backend
     from policylearn.training.runs import PACKAGES
 
     for name in PACKAGES:
@@ -90,8 +90,9 @@ def installation() -> Iterable[tuple[str, str]]:
     gpus = [torch.cuda.get_device_name(index) for index in range(torch.cuda.device_count())]
     metal = ["mps"] if torch.backends.mps.is_available() else []
     yield "devices", ", ".join(["cpu", *gpus, *metal])
-    compiled = "compiled by numba on the CPU" if has_numba() else "plain PyTorch, as numba cannot be imported"
-    yield "neighbour sums", f"{compiled} (POLICYLEARN_KERNELS is {wanted_backend()})"
+    compiled = f"compiled by numba on the CPU, products by {product_source()}" if has_numba() else ""
+    kernels = compiled or "plain PyTorch, as numba cannot be imported"
+    yield "kernels", f"{kernels} (POLICYLEARN_KERNELS is {wanted_backend()})"
     for extra, package in EXTRAS.items():
         there = find_spec(package) is not None
         yield f"extra '{extra}'", f"{package} {version(package)}" if there else f"not installed: {package}"

@@ -1,8 +1,8 @@
-"""Neighbour sums over one adjacency that all copies of a graph share."""
+"""Neighbour sums over one adjacency that all copies share, and whole layers and cones of marks for the CPU."""
 
 from policylearn.kernels.adjacency import Adjacency
 from policylearn.kernels.arrays import empty_rows, zero_rows
-from policylearn.kernels.backends import Backend, has_numba, use_compiled, use_kernels, wanted_backend
+from policylearn.kernels.backends import Backend, has_numba, product_source, use_compiled, use_kernels, wanted_backend
 from policylearn.kernels.cones import (
     Cones,
     FixedHalf,
@@ -46,6 +46,7 @@ __all__ = [
     "message_arrays",
     "neighbour_sum",
     "own_threads",
+    "product_source",
     "two_stream_layer",
     "unmarked_states",
     "use_compiled",

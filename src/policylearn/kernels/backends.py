@@ -57,6 +57,13 @@ def has_numba() -> bool:
     return True
 
 
+def product_source() -> str:
+    """Whose matrix products the compiled loops call."""
+    from policylearn.kernels.compiled_gemm import gemm_source
+
+    return gemm_source()
+
+
 def _known(name: str) -> Backend:
     for backend in get_args(Backend):
         if name == backend:
