@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from torch import Tensor, nn
 from torch_geometric.data import Batch, Data
 
-import policylearn.kernels.cones
+import policylearn.kernels.inference
 import policylearn.nn.cones
 from policylearn.bags import NO_PICK, Selection
 from policylearn.kernels import Cones, use_kernels
@@ -105,7 +105,7 @@ def test_copies_in_parts(max_rows: int) -> None:
 
 def test_pieces_of_any_size(monkeypatch: pytest.MonkeyPatch) -> None:
     """Small pieces make a small graph one that is too large for a single thread."""
-    monkeypatch.setattr(policylearn.kernels.cones, "PIECE", 3)
+    monkeypatch.setattr(policylearn.kernels.inference, "PIECE", 3)
     monkeypatch.setattr(policylearn.nn.cones, "COPIES", 20)
     model = trained(small_model("learned", picks=3, layers=3, dtype=torch.float64))
     plain, cones = both_ways(model, batch_of(*molecules(12), data_of(nx.path_graph(700))))

@@ -3,8 +3,9 @@
 from policylearn.kernels.adjacency import Adjacency
 from policylearn.kernels.arrays import empty_rows, zero_rows
 from policylearn.kernels.backends import Backend, has_numba, product_source, use_compiled, use_kernels, wanted_backend
-from policylearn.kernels.cones import (
-    Cones,
+from policylearn.kernels.cones import Cones
+from policylearn.kernels.fused import gin_sum, gine_sum
+from policylearn.kernels.inference import (
     FixedHalf,
     FixedLayer,
     States,
@@ -13,7 +14,6 @@ from policylearn.kernels.cones import (
     message_arrays,
     unmarked_states,
 )
-from policylearn.kernels.fused import gin_sum, gine_sum
 from policylearn.kernels.layers import LayerSpec, StreamWeights, two_stream_layer
 from policylearn.kernels.layout import Layout
 from policylearn.kernels.mlps import Affine, FusedNorm, gin_mlp

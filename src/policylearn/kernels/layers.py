@@ -18,7 +18,8 @@ from torch.autograd.function import once_differentiable
 
 from policylearn.kernels.arrays import as_array, as_number, rows_or_none
 from policylearn.kernels.layout import Layout
-from policylearn.kernels.mlps import PIECE, Affine, FusedNorm, build_mlp, go
+from policylearn.kernels.mlp_base import PIECE, go
+from policylearn.kernels.mlps import Affine, FusedNorm, build_mlp
 from policylearn.kernels.threads import Piece
 
 
