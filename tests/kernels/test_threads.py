@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Iterator
 
 import hypothesis.strategies as st
@@ -88,3 +90,24 @@ def test_an_error_in_a_thread_is_raised() -> None:
     with pytest.raises(ValueError, match="in the second thread"):
         Pieces(np.arange(SMALL + 1)).each(work)
     assert kernel_threads() == 2
+
+
+def test_a_forked_process_has_threads_of_its_own() -> None:
+    """In a process of its own, since forking one with threads is what the test suite must not do itself."""
+    program = """
+import os, warnings
+import numpy as np, torch
+from policylearn.kernels.threads import Pieces
+warnings.simplefilter("ignore")
+torch.set_num_threads(2)
+def work():
+    seen = []
+    Pieces(np.arange(5000)).each(seen.append)
+    return len(seen)
+assert work() == 2
+child = os.fork()
+if child == 0:
+    os._exit(0 if work() == 2 else 1)
+assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+"""
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=120)

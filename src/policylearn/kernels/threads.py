@@ -9,6 +9,7 @@ Where nearly all work is in our loops, torch is better left with one thread: `ow
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -132,13 +133,17 @@ def _go(work: Callable[[Piece], None], pieces: list[Piece]) -> None:
         _at_work.depth -= 1
 
 
+def _alone() -> None:
+    """Give torch one thread within this one."""
+    torch.get_num_threads()  # a thread takes over the process's number when it first asks, and must not do so later
+    torch.set_num_threads(1)
+
+
 @cache
 def pool(threads: int) -> ThreadPoolExecutor:
     """Threads that stay."""
     before = torch.get_num_threads()
-    workers = ThreadPoolExecutor(
-        threads, thread_name_prefix="policylearn", initializer=torch.set_num_threads, initargs=(1,)
-    )
+    workers = ThreadPoolExecutor(threads, thread_name_prefix="policylearn", initializer=_alone)
     # Start all of them now (each waits for the others), for torch hands the latest number to threads that are yet to
     # come: put back what the caller had.
     meeting = threading.Barrier(threads)
@@ -146,3 +151,7 @@ def pool(threads: int) -> ThreadPoolExecutor:
         started.result()
     torch.set_num_threads(before)
     return workers
+
+
+if hasattr(os, "register_at_fork"):  # a process that was forked has none of its parent's threads
+    os.register_at_fork(after_in_child=pool.cache_clear)
