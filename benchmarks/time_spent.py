@@ -1,0 +1,80 @@
+"""Where the time of a step goes: learned policy, T = 2, 128 ZINC graphs, 6 layers of 64 channels, one thread.
+
+Run with ``python -m benchmarks.time_spent``. Python's profiler slows Python itself down, so what is not compiled looks
+somewhat larger than it is; the table says how long a step takes without it.
+"""
+
+from __future__ import annotations
+
+import cProfile
+import pstats
+import time
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from rich.console import Console
+from rich.table import Table
+
+from benchmarks.machine import keep
+from policylearn.bench.cases import CASES, Settings
+from policylearn.bench.contenders import Batches, make_ours, model_config
+from policylearn.training import DataConfig, load_source
+
+STEPS = 10
+GROUPS = {
+    "sums along edges": ("compiled_streams.py", "compiled_cones.py", "compiled.py"),
+    "maps with norms, relus and residual": ("compiled_mlps.py", "compiled_norms.py"),
+    "torch's own backward pass": ("run_backward",),
+    "Adam": ("adam", "optimizer.py"),
+}
+CONSOLE = Console(width=110)
+
+
+def profile(step: Callable[[], None]) -> dict[str, Any]:
+    """Milliseconds of a step by group, and what it takes without the profiler."""
+    step()
+    start = time.perf_counter()
+    for _ in range(STEPS):
+        step()
+    alone = (time.perf_counter() - start) / STEPS
+    profiler = cProfile.Profile()
+    profiler.enable()
+    for _ in range(STEPS):
+        step()
+    profiler.disable()
+    spent = dict.fromkeys([*GROUPS, "everything else"], 0.0)
+    for (file, _line, name), (_, _, own, _, _) in pstats.Stats(profiler).stats.items():  # type: ignore[attr-defined]
+        place = f"{file} {name}"
+        group = next((group for group, parts in GROUPS.items() if any(part in place for part in parts)), None)
+        spent[group or "everything else"] += 1000 * own / STEPS
+    return {"without_profiler_ms": round(1000 * alone, 1), "ms": {name: round(ms, 1) for name, ms in spent.items()}}
+
+
+def main() -> None:
+    """Profile training with both estimators, and inference."""
+    torch.set_num_threads(1)
+    source, network = load_source(DataConfig(name="zinc")), Settings().network
+    batches = Batches(source, 128, 1)
+    results = {}
+    table = Table("part of a step, ms", "training, straight_through", "training, rloo", "inference")
+    for title, phase, estimator in (
+        ("training, straight_through", "train", "straight_through"),
+        ("training, rloo", "train", "rloo"),
+        ("inference", "infer", None),
+    ):
+        torch.manual_seed(0)
+        config = model_config(source, CASES["learned-t2"], network, estimator)  # type: ignore[arg-type]
+        generator = torch.Generator().manual_seed(0)
+        run = make_ours(config, source, phase, batches.small(), generator)  # type: ignore[arg-type]
+        batch = batches.get(0, estimator)  # type: ignore[arg-type]
+        results[title] = profile(lambda run=run, batch=batch: run(batch))  # type: ignore[misc]
+    for part in [*GROUPS, "everything else"]:
+        table.add_row(part, *(f"{result['ms'][part]:.1f}" for result in results.values()))
+    table.add_row("a step without the profiler", *(f"{r['without_profiler_ms']:.1f}" for r in results.values()))
+    CONSOLE.print(table)
+    CONSOLE.print(str(keep("time_spent", {"steps": STEPS, "threads": 1, "profiles": results})))
+
+
+if __name__ == "__main__":
+    main()
