@@ -110,18 +110,18 @@ class FixedLayer:
 
 
 def message_arrays(
-    adjacency: Adjacency, values: Tensor | None, index: Tensor | None, scales: tuple[Tensor, Tensor]
+    adjacency: Adjacency, values: Tensor | None, kinds: Array, scales: tuple[Tensor, Tensor]
 ) -> tuple[Any, ...]:
     """Neighbours, kinds and values of messages, and the scales, as the compiled sums take them.
 
     Args:
         adjacency: the edges.
         values: the edges' vectors; None without edge features.
-        index: which row of ``values`` each column of ``edge_index`` has; None if there is one for each.
+        kinds: which row of ``values`` each message has, ``(E,)``.
         scales: of a node's own state, of the features and of the marks, ``(1,)`` each.
     """
     return (
-        as_array(adjacency.target_ptr), as_array(adjacency.source), as_array(adjacency.kinds(index)),
+        as_array(adjacency.target_ptr), as_array(adjacency.source), kinds,
         rows_or_none(values, scales[0]), *(as_number(scale, scales[0]) for scale in scales),
     )  # fmt: skip
 

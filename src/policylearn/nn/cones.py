@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import torch
@@ -17,13 +18,16 @@ from policylearn.kernels import (
     Piece,
     Pieces,
     States,
+    as_array,
     empty_rows,
     marked_rows,
     message_arrays,
     unmarked_states,
     use_compiled,
 )
+from policylearn.nn.convs import GIN
 from policylearn.nn.encoders import Encoder, TwoStreamEncoder, TwoStreamLayer
+from policylearn.nn.features import CategoricalEdges
 from policylearn.nn.graphs import Graphs
 
 COPIES = 1 << 13
@@ -55,7 +59,8 @@ class ConeInference:
         features: Tensor = encoder.node_encoder(graphs.x)
         if not use_compiled(features) or torch.is_autocast_enabled("cpu"):
             return None
-        layers = [fixed_layer(layer, graphs, features.dtype) for layer in encoder.layers]
+        kinds: dict[tuple[int, ...] | None, Any] = {}
+        layers = [fixed_layer(layer, graphs, features.dtype, kinds) for layer in encoder.layers]
         known = [layer for layer in layers if layer is not None]
         if len(known) < len(layers):
             return None
@@ -111,8 +116,17 @@ class ConeInference:
         return chunks
 
 
-def fixed_layer(layer: torch.nn.Module, graphs: Graphs, dtype: torch.dtype) -> FixedLayer | None:
-    """The layer as it is at inference; None if it is not made of GINs, or if a norm takes something from the batch."""
+def fixed_layer(
+    layer: torch.nn.Module, graphs: Graphs, dtype: torch.dtype, kinds: dict[tuple[int, ...] | None, Any]
+) -> FixedLayer | None:
+    """The layer as it is at inference; None if it is not made of GINs, or if a norm takes something from the batch.
+
+    Args:
+        layer: of the encoder.
+        graphs: the batch.
+        dtype: of the states.
+        kinds: what layers with the same edge features share, see `_edge_values`; added to.
+    """
     if not isinstance(layer, TwoStreamLayer):
         return None
     conv, marks = layer.features.gin, layer.marks.gin
@@ -121,11 +135,24 @@ def fixed_layer(layer: torch.nn.Module, graphs: Graphs, dtype: torch.dtype) -> F
         return None
     if any(half.weight.dtype != dtype for stream in halves if stream is not None for half in stream):
         return None
-    term = conv.edge_term(graphs.edge_attr)
-    values, index = (None, None) if term is None else (term.values.detach(), term.index)
+    values, key = _edge_values(conv, graphs, kinds)
     return FixedLayer(
         features=halves[0],
         marks=halves[1],
-        edges=message_arrays(graphs.adjacency, values, index, (conv.scale.detach(), marks.scale.detach())),
+        edges=message_arrays(graphs.adjacency, values, kinds[key], (conv.scale.detach(), marks.scale.detach())),
         residual=layer.residual,
     )
+
+
+def _edge_values(
+    conv: GIN, graphs: Graphs, kinds: dict[tuple[int, ...] | None, Any]
+) -> tuple[Tensor | None, tuple[int, ...] | None]:
+    """The edges' vectors, and the key of the row that each message has of them, which no weight has a part in."""
+    categories = conv.edges
+    if not isinstance(categories, CategoricalEdges) or graphs.edge_attr is None:
+        term = conv.edge_term(graphs.edge_attr)
+        kinds.setdefault(None, as_array(graphs.adjacency.kinds(None)))
+        return (None if term is None else term.values.detach()), None
+    if categories.sizes not in kinds:
+        kinds[categories.sizes] = as_array(graphs.adjacency.kinds(categories.index(graphs.edge_attr)))
+    return categories.values().detach(), categories.sizes

@@ -92,14 +92,23 @@ class CategoricalEdges(nn.Module):
 
     def forward(self, edge_attr: Tensor) -> EdgeTerm:
         """Encode ids, ``(E, D) -> table (K, C) and index (E,)``."""
-        check_ids(edge_attr, self.sizes)
-        weights = [cast(nn.Embedding, table).weight for table in self.tables]
-        values: Tensor = weights[0]
-        index = edge_attr[:, 0]
-        for column, weight in enumerate(weights[1:], start=1):
+        return EdgeTerm(self.values(), self.index(edge_attr))
+
+    def values(self) -> Tensor:
+        """The table, a row a combination, ``(K, C)``."""
+        first, *others = (cast(nn.Embedding, table).weight for table in self.tables)
+        values: Tensor = first
+        for weight in others:
             values = (values.unsqueeze(1) + weight).flatten(0, 1)  # (K, C), (k, C) -> (K * k, C)
-            index = index * self.sizes[column] + edge_attr[:, column]
-        return EdgeTerm(values, index)
+        return values
+
+    def index(self, edge_attr: Tensor) -> Tensor:
+        """Which combination each edge has, ``(E, D) -> (E,)``; it depends on no weight."""
+        check_ids(edge_attr, self.sizes)
+        index = edge_attr[:, 0]
+        for column, size in enumerate(self.sizes[1:], start=1):
+            index = index * size + edge_attr[:, column]
+        return index
 
 
 class RealEdges(nn.Module):
