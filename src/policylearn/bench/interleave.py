@@ -22,11 +22,14 @@ class Entry(Generic[Key]):
         key: what it is.
         run: does it once, with the data of a round.
         rounds: how often it is timed.
+        warm: run it once ahead of each time. In training a step follows another of its kind, and finds the memory that
+            that one left; here it follows somebody else, who may have given his back to the system.
     """
 
     key: Key
     run: Callable[[int], None]
     rounds: int
+    warm: bool = False
 
 
 def interleave(
@@ -47,6 +50,8 @@ def interleave(
         for entry in entries:
             if turn < entry.rounds:
                 before(entry.key)
+                if entry.warm:
+                    entry.run(turn)
                 time.sleep(QUIET)
                 start = clock()
                 entry.run(turn)

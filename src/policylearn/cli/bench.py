@@ -21,7 +21,7 @@ ABOUT = (
     " written out as a graph of its own and (b) the matrix multiplications of our own passes alone; measure peak memory"
     " and how the cost grows with the graph. Prints tables and writes a JSON and a picture. Wants an idle machine."
 )
-QUICK_ROUNDS, QUICK_NODES, QUICK_FAMILIES = 3, 10**5, ("grid",)
+QUICK_ROUNDS, QUICK_NODES, QUICK_FAMILIES = 2, 10**5, ("grid",)
 BUSY = 0.5
 
 
