@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
+from contextlib import nullcontext
 
 import hypothesis.strategies as st
 import numpy as np
@@ -32,12 +34,22 @@ def test_every_row_is_in_one_piece(counts: list[int], threads: int, most: int | 
     Pieces(row_ptr, most).each(seen.append)
     rows = sorted(row for piece in seen for row in range(piece.rows.start, piece.rows.stop))
     assert rows == list(range(row_ptr[-1]))
-    nodes = sorted(node for piece in seen for node in range(*piece.nodes))
-    assert nodes == list(range(len(counts)))
+    nodes = [node for piece in seen for node in range(*piece.nodes)]
+    assert len(set(nodes)) == len(nodes)
+    assert {node for node, count in enumerate(counts) if count} <= set(nodes)
     for piece in seen:
+        assert piece.rows.stop > piece.rows.start
         assert (piece.rows.start, piece.rows.stop) == tuple(row_ptr[list(piece.nodes)])
         # A piece may be larger than asked for by what a node has, for nodes are not cut.
         assert most is None or piece.rows.stop - piece.rows.start < most + max(counts)
+
+
+def test_no_piece_is_without_rows() -> None:
+    """A batch norm would divide by their number: here one node has all rows, and a node without rows comes last."""
+    torch.set_num_threads(2)
+    seen: list[Piece] = []
+    Pieces(np.array([0, SMALL, SMALL])).each(seen.append)
+    assert [piece.rows for piece in seen] == [slice(0, SMALL)]
 
 
 def test_few_rows_have_one_thread_and_many_have_all() -> None:
@@ -90,6 +102,23 @@ def test_an_error_in_a_thread_is_raised() -> None:
     with pytest.raises(ValueError, match="in the second thread"):
         Pieces(np.arange(SMALL + 1)).each(work)
     assert kernel_threads() == 2
+
+
+def test_after_an_error_nothing_is_at_work_any_more() -> None:
+    torch.set_num_threads(2)
+    finished: list[int] = []
+
+    def work(piece: Piece) -> None:
+        if piece.thread == 0:
+            raise ValueError("in the first thread")
+        time.sleep(0.2)
+        finished.append(piece.thread)
+
+    for place in (own_threads(), nullcontext()):  # the first part is the caller's, or another thread's
+        with pytest.raises(ValueError, match="in the first thread"), place:
+            Pieces(np.arange(SMALL + 1)).each(work)
+        assert finished == [1]
+        finished.clear()
 
 
 def test_a_forked_process_has_threads_of_its_own() -> None:

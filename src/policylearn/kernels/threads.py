@@ -12,7 +12,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
@@ -80,8 +80,9 @@ class Piece:
 class Pieces:
     """A cut of all rows into pieces, and the threads that work on them.
 
-    The cut depends on nothing but the rows and the number of threads, and each thread goes through its pieces in their
-    order, so sums that each thread keeps for itself come out the same every time.
+    Every piece has rows; nodes without rows may be in none. The cut depends on nothing but the rows and the number of
+    threads, and each thread goes through its pieces in their order, so sums that each thread keeps for itself come out
+    the same every time.
 
     Args:
         row_ptr: where the rows of each node start, ``(N + 1,)``.
@@ -98,10 +99,8 @@ class Pieces:
         first, last = rows * thread // self.threads, rows * (thread + 1) // self.threads
         count = max(1, -(-(last - first) // most))
         cuts = np.searchsorted(row_ptr, np.arange(count + 1) * (last - first) // count + first)
-        if thread == self.threads - 1:
-            cuts[-1] = len(row_ptr) - 1  # nodes without rows at the end
         for start, end in zip(cuts[:-1].tolist(), cuts[1:].tolist(), strict=True):
-            if end > start:
+            if end > start:  # which means that there are rows: a cut lies behind the first node that reaches it
                 yield Piece(thread, (start, end), slice(int(row_ptr[start]), int(row_ptr[end])))
 
     @property
@@ -118,8 +117,11 @@ class Pieces:
         # The caller does a part itself, unless torch would use several threads in it.
         mine, others = (self._parts[:1], self._parts[1:]) if torch.get_num_threads() == 1 else ([], self._parts)
         waiting = [pool(self.threads).submit(_go, work, pieces) for pieces in others]
-        for pieces in mine:
-            _go(work, pieces)
+        try:
+            for pieces in mine:
+                _go(work, pieces)
+        finally:
+            wait(waiting)  # after an error too: nothing writes any more once this call is over
         for part in waiting:
             part.result()
 
