@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import networkx as nx
 import pytest
 import torch
@@ -14,7 +16,7 @@ import policylearn.nn.cones
 from policylearn.bags import NO_PICK, Selection
 from policylearn.kernels import Cones, use_kernels
 from policylearn.models import SubgraphGNN
-from policylearn.nn import ConeInference, Features, Graphs
+from policylearn.nn import ConeInference, Features, GraphReadout, Graphs
 from tests.graphs import batch_of, data_of, molecules, random_graphs, small_model, symmetric_graphs
 
 EXAMPLES = settings(max_examples=20, deadline=None)
@@ -152,3 +154,33 @@ def test_where_cones_do_not_hold_they_are_not_used() -> None:
             assert ConeInference.of(model.encoder, graphs) is None
         paper = small_model("learned", picks=2, layers=2, mode="paper").eval()
         assert ConeInference.of(paper.policy.encoder, graphs) is None  # its norms take batch statistics
+
+
+@pytest.fixture
+def two_threads() -> Iterator[None]:
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.mark.parametrize("pooling", ["mean", "min"])
+def test_inference_mode_with_threads(pooling: str, two_threads: None) -> None:
+    """Inference mode belongs to a thread, and its tensors must not be written to by a thread without it."""
+    model = trained(small_model("learned", picks=2, layers=2, pooling=pooling))
+    batch = batch_of(*molecules(80))
+    with torch.no_grad():
+        expected = model(batch)
+    with torch.inference_mode():
+        assert torch.equal(model(batch), expected)
+
+
+def test_a_readout_of_ones_own() -> None:
+    class Doubled(nn.Module):
+        def forward(self, nodes: Tensor, graphs: Graphs) -> Tensor:
+            return 2 * GraphReadout("sum")(nodes, graphs)
+
+    model = trained(small_model("learned", picks=2, layers=2, dtype=torch.float64))
+    model.readout = Doubled()
+    plain, cones = both_ways(model, batch_of(*molecules(10)))
+    assert torch.allclose(plain, cones, atol=1e-9)

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from policylearn.bags import NO_PICK
 from policylearn.kernels import Piece, Pieces, zero_rows
 from policylearn.nn.cones import ConeInference
-from policylearn.nn.pooling import GraphReadout, NodeReadout, SlotPool
+from policylearn.nn.pooling import GraphReadout, SlotPool
 from policylearn.nn.segments import segment_mean
 
 SCORED = 1 << 12
@@ -71,7 +71,6 @@ class ConeView:
         if type(readout) is GraphReadout:
             means = self.means()
             return (means if readout.how == "mean" else means * self.cones.graphs.sizes.unsqueeze(1)).unsqueeze(1)
-        assert isinstance(readout, GraphReadout | NodeReadout), "a model has one of the two"
         vectors: Tensor = readout(self.nodes().unsqueeze(1), self.cones.graphs)
         return vectors
 
@@ -85,10 +84,11 @@ class ConeView:
         graphs = self.cones.graphs
         means = self.means() if add_graph_mean else None
         out = self.cones.unmarked.new_empty(graphs.num_nodes)
+        inference = torch.is_inference_mode_enabled()
 
         def work(piece: Piece) -> None:
             at = piece.rows
-            with torch.no_grad():  # a thread has a setting of its own
+            with torch.inference_mode(inference), torch.no_grad():  # a thread has settings of its own
                 nodes = self.nodes(at)
                 if means is not None:
                     nodes = means.index_select(0, graphs.batch[at]).add_(nodes)
