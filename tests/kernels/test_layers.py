@@ -12,7 +12,16 @@ from torch import Tensor, nn
 from torch.autograd import gradcheck
 
 from policylearn.kernels import Adjacency, Affine, Layout, gin_mlp, use_kernels
-from policylearn.nn import GIN, CategoricalEdges, RealEdges, StreamLayer, TwoStreamLayer, build_norm
+from policylearn.nn import (
+    GIN,
+    CategoricalEdges,
+    RealEdges,
+    RowLayerNorm,
+    SingleStreamLayer,
+    StreamLayer,
+    TwoStreamLayer,
+    build_norm,
+)
 from tests.kernels.test_fused import layouts
 
 CHANNELS = 6
@@ -173,3 +182,57 @@ def test_a_constant_channel_has_no_spread_at_all() -> None:
     assert torch.equal(out, torch.full((5000, 3), 0.5))
     assert found[:, 1].eq(0).all()
     assert torch.equal(found[1, 0], torch.full((3,), 1.25))
+
+
+@pytest.mark.parametrize("norm", ["batch", "layer"])
+@pytest.mark.parametrize("hidden", [4, 9])
+def test_maps_of_other_widths_are_left_to_torch(norm: str, hidden: int, small: Layout) -> None:
+    layer = build_layer(norm, "none", 2)
+    for stream, inputs in ((layer.features, CHANNELS + 2), (layer.marks, 2)):
+        parts = nn.Linear(inputs, hidden), build_norm(norm, hidden), nn.Linear(hidden, CHANNELS)
+        stream.conv = GIN(*parts).double()
+    runs = [outcome(layer, small, "none", 2, backend) for backend in ("torch", "auto")]
+    gradients = len(list(layer.parameters())) + 2
+    for a, b in zip(*(run[:2] + run[-gradients:] for run in runs), strict=True):
+        assert torch.allclose(a, b, atol=1e-9)
+
+
+def test_a_map_without_bias_is_left_to_torch(small: Layout) -> None:
+    layer = build_layer("layer", "none", 2)
+    layer.features.conv.lin1 = nn.Linear(CHANNELS + 2, CHANNELS, bias=False).double()
+    runs = [outcome(layer, small, "none", 2, backend) for backend in ("torch", "compiled")]
+    assert all(torch.allclose(a, b, atol=1e-9) for a, b in zip(*runs, strict=True))
+
+
+def test_each_norm_has_an_epsilon_of_its_own(small: Layout) -> None:
+    layer = build_layer("layer", "none", 2)
+    layer.marks.conv.norm, layer.marks.norm = (RowLayerNorm(CHANNELS, eps=1.0).double() for _ in range(2))
+    runs = [outcome(layer, small, "none", 2, backend) for backend in ("torch", "compiled")]
+    assert all(torch.allclose(a, b, atol=1e-9) for a, b in zip(*runs, strict=True))
+    one = SingleStreamLayer(layer.marks, residual=False)
+    layer.marks.norm = RowLayerNorm(CHANNELS, eps=0.01).double()
+    with torch.no_grad():
+        x = states(small, 2)[1]
+        outs = []
+        for backend in ("torch", "compiled"):
+            with use_kernels(backend):
+                outs.append(one(x, small, None))
+    assert torch.allclose(*outs, atol=1e-9)
+
+
+def test_what_does_not_fit_is_refused(small: Layout) -> None:
+    """Compiled loops would read what lies behind an array."""
+    h, p = states(small, 2)
+    layer = build_layer("layer", "real", 2)
+    with use_kernels("compiled"):
+        with pytest.raises(ValueError, match="build it with 6 inputs"):
+            layer(h[:, :4], p, small, edge_attr("real", 6))
+        with pytest.raises(ValueError, match="5 edge vectors for 6 edges"):
+            layer(h, p, small, edge_attr("real", 5))
+        layer.features.conv.edges = RealEdges(2, 3).double()
+        with pytest.raises(ValueError, match="edge vectors of 3 channels"):
+            layer(h, p, small, edge_attr("real", 6))
+        layer = build_layer("layer", "none", 2)
+        layer.features.conv.lin1 = nn.Linear(CHANNELS + 1, CHANNELS).double()
+        with pytest.raises(ValueError, match="a residual of 5 channels is added to an output of 6"):
+            layer(h[:, :5], p, small, None)

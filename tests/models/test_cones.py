@@ -184,3 +184,44 @@ def test_a_readout_of_ones_own() -> None:
     model.readout = Doubled()
     plain, cones = both_ways(model, batch_of(*molecules(10)))
     assert torch.allclose(plain, cones, atol=1e-9)
+
+
+def test_dropout_that_was_left_on_drops() -> None:
+    """As it is left on to see how much an output varies."""
+    model = trained(small_model("full", layers=2))
+    batch = batch_of(*molecules(5))
+    for layer in model.encoder.layers:
+        layer.dropout.p = 0.5
+        layer.dropout.train()
+    with torch.no_grad():
+        assert not torch.equal(model(batch), model(batch))
+
+
+def test_nothing_goes_past_a_hook() -> None:
+    model = trained(small_model("full", layers=2))
+    batch, seen = batch_of(*molecules(5)), []
+    with torch.no_grad():
+        expected = model(batch)
+        model.encoder.layers[1].marks.conv.lin2.register_forward_hook(lambda *_: seen.append("map"))
+        model.encoder.register_forward_hook(lambda *_: seen.append("encoder"))
+        assert torch.allclose(model(batch), expected, atol=1e-5)
+    assert seen == ["map", "encoder"]
+    model.train()(batch)
+    assert seen == ["map", "encoder"] * 2
+
+
+@pytest.mark.parametrize("place", ["inputs", "edges", "edge count"])
+def test_what_does_not_fit_is_refused(place: str) -> None:
+    """Compiled loops would read what lies behind an array."""
+    batch = batch_of(*molecules(5))
+    model = trained(small_model("full", layers=2, edge_features=Features("real", (1,))))
+    conv, count = model.encoder.layers[0].features.conv, batch.edge_index.shape[1]
+    if place == "inputs":
+        conv.lin1 = nn.Linear(conv.lin1.in_features + 3, conv.lin1.out_features)
+        conv.edges.linear = nn.Linear(1, conv.lin1.in_features)
+    if place == "edges":
+        conv.edges.linear = nn.Linear(1, 2)
+    if place == "edge count":
+        batch.edge_attr = batch.edge_attr[: count // 2]
+    with torch.no_grad(), pytest.raises(ValueError, match=r"inputs|edge encoder|'edge_attr'"):
+        model(batch)

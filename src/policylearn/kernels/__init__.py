@@ -19,6 +19,7 @@ from policylearn.kernels.layout import Layout
 from policylearn.kernels.mlps import Affine, FusedNorm, gin_mlp
 from policylearn.kernels.sums import collect, gather, neighbour_sum
 from policylearn.kernels.threads import Piece, Pieces, own_threads
+from policylearn.kernels.widths import check_edges
 
 __all__ = [
     "Adjacency",
@@ -35,6 +36,7 @@ __all__ = [
     "States",
     "StreamWeights",
     "as_array",
+    "check_edges",
     "collect",
     "empty_rows",
     "fixed_mlp",

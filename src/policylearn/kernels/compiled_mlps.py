@@ -95,21 +95,24 @@ def batch_back_end(  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
-def fixed_forward(gemm, x, one, two, eps, residual, out):  # type: ignore[no-untyped-def]
-    """At inference, with norms that are fixed or know each row alone: without scales a norm is folded into the map."""
+def fixed_forward(gemm, x, one, two, residual, out):  # type: ignore[no-untyped-def]
+    """At inference, with norms that are fixed or know each row alone: without scales a norm is folded into the map.
+
+    Behind the four weights of a half stands what its norm adds to variances.
+    """
     rows = np.empty((2, len(x)), x.dtype)
     hidden = np.empty((len(x), len(one[0])), x.dtype)
     product(gemm, x, False, one[0], True, hidden, False)
-    fixed_norm(hidden, one, eps, residual[:0], rows)
+    fixed_norm(hidden, one, residual[:0], rows)
     product(gemm, hidden, False, two[0], True, out, False)
-    fixed_norm(out, two, eps, residual, rows)
+    fixed_norm(out, two, residual, rows)
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
-def fixed_norm(x, half, eps, residual, rows):  # type: ignore[no-untyped-def]
+def fixed_norm(x, half, residual, rows):  # type: ignore[no-untyped-def]
     """Norm, relu and residual in place."""
     if len(half[2]) > 0:
-        layer_apply(x, half[1], half[2], half[3], eps, residual, x, rows[0], rows[1])
+        layer_apply(x, half[1], half[2], half[3], half[4], residual, x, rows[0], rows[1])
         return
     shift, width = half[1], x.shape[1]
     zero = x.dtype.type(0)

@@ -15,6 +15,7 @@ from policylearn.kernels.backends import use_compiled
 from policylearn.kernels.layout import Layout
 from policylearn.kernels.sums import collect, gather, neighbour_sum
 from policylearn.kernels.threads import Piece
+from policylearn.kernels.widths import check_edges
 
 
 def gin_sum(states: Tensor, layout: Layout, scale: Tensor) -> Tensor:
@@ -43,6 +44,7 @@ def gine_sum(states: Tensor, layout: Layout, scale: Tensor, values: Tensor, inde
     Shapes:
         states and result ``(R, C)``, scale ``(1,)``, values ``(K, C)`` or ``(E, C)``, index ``(E,)``.
     """
+    check_edges(layout.adjacency, values, states.shape[1], shared=index is not None)
     values = values.to(states.dtype)  # mixed precision may give them different ones
     if use_compiled(states):
         return cast(Tensor, _WithEdges.apply(states, scale, values, index, layout))  # type: ignore[no-untyped-call]

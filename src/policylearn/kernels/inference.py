@@ -17,6 +17,7 @@ from policylearn.kernels.cones import Cones
 from policylearn.kernels.layout import Layout
 from policylearn.kernels.mlp_base import PIECE
 from policylearn.kernels.threads import Array, Piece, Pieces
+from policylearn.kernels.widths import check_mlp
 
 
 @dataclass(frozen=True)
@@ -43,7 +44,8 @@ class FixedHalf:
     @property
     def arrays(self) -> tuple[Any, ...]:
         """What the compiled loops take."""
-        return tuple(as_array(one) for one in (self.weight, self.bias, self.scale, self.shift))
+        weight, bias, scale, shift = (as_array(one) for one in (self.weight, self.bias, self.scale, self.shift))
+        return weight, bias, scale, shift, weight.dtype.type(self.eps)
 
 
 def fixed_mlp(summed: Tensor, halves: tuple[FixedHalf, FixedHalf], residual: Tensor | None) -> Tensor:
@@ -55,13 +57,15 @@ def fixed_mlp(summed: Tensor, halves: tuple[FixedHalf, FixedHalf], residual: Ten
     from policylearn.kernels.compiled_gemm import gemm_address
     from policylearn.kernels.compiled_mlps import fixed_forward
 
+    added_width = None if residual is None else residual.shape[1]
+    check_mlp(summed.shape[1], halves[0].weight, halves[1].weight, added_width)
     x, (one, two) = as_array(summed), (half.arrays for half in halves)
     added = rows_or_none(residual, summed)
     out = summed.new_empty(len(summed), len(two[0]))
-    result, address, eps = out.numpy(), gemm_address(x.dtype), x.dtype.type(halves[0].eps)
+    result, address = out.numpy(), gemm_address(x.dtype)
 
     def work(piece: Piece) -> None:
-        fixed_forward(address, x[piece.rows], one, two, eps, added[piece.rows], result[piece.rows])
+        fixed_forward(address, x[piece.rows], one, two, added[piece.rows], result[piece.rows])
 
     Pieces(np.arange(len(x) + 1), PIECE).each(work)
     return out
@@ -85,14 +89,13 @@ class FixedLayer:
 
     @cached_property
     def _mlps(self) -> list[tuple[Any, ...]]:
-        first = as_array(self.features[0].weight)
-        from policylearn.kernels.compiled_gemm import gemm_address
+        return [tuple(half.arrays for half in halves) for halves in (self.features, self.marks)]
 
-        address = gemm_address(first.dtype)
-        return [
-            (*(half.arrays for half in halves), first.dtype.type(halves[0].eps), address)
-            for halves in (self.features, self.marks)
-        ]
+    def check(self, h: int, p: int) -> None:
+        """Raise a `ValueError` where the layer does not fit so many channels of features and of marks."""
+        first, second = self.features
+        check_mlp(h + p, first.weight, second.weight, h if self.residual else None)
+        check_mlp(p, self.marks[0].weight, self.marks[1].weight, None)
 
     def room(self, rows: int, like: Tensor) -> tuple[Tensor, Tensor]:
         """Room for the states of so many rows."""
@@ -101,12 +104,14 @@ class FixedLayer:
 
     def update(self, summed: Array, marks: Array, h: Array, out: tuple[Array, Array]) -> None:
         """What follows the sums, ``(R, C)`` and ``(R, C)``, put into ``out``."""
+        from policylearn.kernels.compiled_gemm import gemm_address
         from policylearn.kernels.compiled_mlps import fixed_forward
 
-        for (one, two, eps, address), x, residual, into in zip(
+        address = gemm_address(summed.dtype)
+        for (one, two), x, residual, into in zip(
             self._mlps, (summed, marks), (h if self.residual else h[:0], h[:0]), out, strict=True
         ):
-            fixed_forward(address, x, one, two, eps, residual, into)
+            fixed_forward(address, x, one, two, residual, into)
 
 
 def message_arrays(
@@ -155,6 +160,7 @@ def unmarked_states(layers: Sequence[FixedLayer], layout: Layout, ptr: Tensor, h
     """
     states = States([h], [p])
     for layer in layers:
+        layer.check(states.h[-1].shape[1], states.p[-1].shape[1])
         new = layer.room(len(h), h)
         states.h.append(new[0])
         states.p.append(new[1])

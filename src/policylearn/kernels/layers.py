@@ -21,6 +21,7 @@ from policylearn.kernels.layout import Layout
 from policylearn.kernels.mlp_base import PIECE, go
 from policylearn.kernels.mlps import Affine, FusedNorm, build_mlp
 from policylearn.kernels.threads import Piece
+from policylearn.kernels.widths import check_edges, check_mlp
 
 
 @dataclass(frozen=True)
@@ -79,6 +80,11 @@ def two_stream_layer(
     Shapes:
         h ``(R, C)``, p ``(R, P)``, values ``(K, C + P)``.
     """
+    width = h.shape[1] + p.shape[1]
+    check_mlp(width, features.first.weight, features.second.weight, h.shape[1] if spec.residual else None)
+    check_mlp(p.shape[1], marks.first.weight, marks.second.weight, None)
+    if values is not None:
+        check_edges(spec.layout.adjacency, values, width, shared=spec.index is not None)
     flat = (features.scale, marks.scale, *features.first, *features.second, *marks.first, *marks.second)
     return LayerOutput(*_Layer.apply(spec, h, p, values, *flat))  # type: ignore[no-untyped-call]
 

@@ -59,6 +59,10 @@ class MLP:
 
         weights = [as_array(weight) for weight in flat]
         self.one, self.two = tuple(weights[:4]), tuple(weights[4:])
+        if len(self.one[0]) != len(self.two[0]):
+            raise ValueError(
+                f"both maps of an mlp need equally many outputs (got {len(self.one[0])} and {len(self.two[0])})"
+            )
         self.threads, self.memory = threads, memory
         self.kept = [x, *(mapped or (x.new_empty(len(x), len(half[0])) for half in (self.one, self.two)))]
         self.x, self.mapped, self.mapped_two = (rows.numpy() for rows in self.kept)

@@ -16,6 +16,7 @@ from policylearn.kernels.mlp_base import PIECE, go
 from policylearn.kernels.mlp_batch import BatchMLP
 from policylearn.kernels.mlp_layer import LayerMLP
 from policylearn.kernels.threads import Pieces
+from policylearn.kernels.widths import check_mlp
 
 FusedNorm = Literal["batch", "layer"]
 
@@ -50,6 +51,7 @@ def gin_mlp(
         summed ``(R, C_in)``; residual and result ``(R, C)``; found ``(2, 2, C)``: of each norm mean and biased variance
         of what went in, ``(0,)`` for layer norms.
     """
+    check_mlp(summed.shape[1], first.weight, second.weight, None if residual is None else residual.shape[1])
     out: tuple[Tensor, Tensor] = _GinMLP.apply(norm, eps, summed, residual, *first, *second)  # type: ignore[no-untyped-call]
     return out
 

@@ -19,6 +19,7 @@ from policylearn.kernels import (
     Pieces,
     States,
     as_array,
+    check_edges,
     empty_rows,
     marked_rows,
     message_arrays,
@@ -29,6 +30,7 @@ from policylearn.nn.convs import GIN
 from policylearn.nn.encoders import Encoder, TwoStreamEncoder, TwoStreamLayer
 from policylearn.nn.features import CategoricalEdges
 from policylearn.nn.graphs import Graphs
+from policylearn.nn.norms import has_hooks
 
 COPIES = 1 << 13
 """Nodes of the copies that are worked on together, so few that their rows stay in the cache."""
@@ -54,7 +56,7 @@ class ConeInference:
 
         Gradients do not go through cones: in training that of every mark is needed, wherever it is.
         """
-        if not isinstance(encoder, TwoStreamEncoder) or encoder.training or torch.is_grad_enabled():
+        if type(encoder) is not TwoStreamEncoder or encoder.training or torch.is_grad_enabled() or has_hooks(encoder):
             return None
         features: Tensor = encoder.node_encoder(graphs.x)
         if not use_compiled(features) or torch.is_autocast_enabled("cpu"):
@@ -119,7 +121,7 @@ class ConeInference:
 def fixed_layer(
     layer: torch.nn.Module, graphs: Graphs, dtype: torch.dtype, kinds: dict[tuple[int, ...] | None, Any]
 ) -> FixedLayer | None:
-    """The layer as it is at inference; None if it is not made of GINs, or if a norm takes something from the batch.
+    """The layer as it is at inference; None if it is not made of GINs, drops something or reads the batch.
 
     Args:
         layer: of the encoder.
@@ -127,7 +129,7 @@ def fixed_layer(
         dtype: of the states.
         kinds: what layers with the same edge features share, see `_edge_values`; added to.
     """
-    if not isinstance(layer, TwoStreamLayer):
+    if type(layer) is not TwoStreamLayer or layer.drops:
         return None
     conv, marks = layer.features.gin, layer.marks.gin
     halves = layer.features.fixed(), layer.marks.fixed()
@@ -136,6 +138,8 @@ def fixed_layer(
     if any(half.weight.dtype != dtype for stream in halves if stream is not None for half in stream):
         return None
     values, key = _edge_values(conv, graphs, kinds)
+    if values is not None:
+        check_edges(graphs.adjacency, values, conv.lin1.in_features, shared=key is not None)
     return FixedLayer(
         features=halves[0],
         marks=halves[1],

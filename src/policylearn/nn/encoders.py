@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import torch
 from torch import Tensor, nn
@@ -21,7 +21,7 @@ from policylearn.kernels import (
 )
 from policylearn.nn.convs import GIN, Conv
 from policylearn.nn.graphs import Graphs, rows_of
-from policylearn.nn.norms import RowNorm, can_fuse
+from policylearn.nn.norms import RowNorm, can_fuse, has_hooks
 
 
 class Encoder(Protocol):
@@ -29,6 +29,14 @@ class Encoder(Protocol):
 
     def __call__(self, graphs: Graphs, bag: Bag) -> Tensor:
         """One state a row of the bag, ``(R, C)``."""
+
+
+class OneStep(NamedTuple):
+    """How the kernels make a layer in one step: its norms, what these add to variances, and its width."""
+
+    norm: FusedNorm
+    eps: float
+    channels: int
 
 
 class StreamLayer(nn.Module):
@@ -44,25 +52,39 @@ class StreamLayer(nn.Module):
 
     @property
     def gin(self) -> GIN | None:
-        """The convolution, if it is a GIN."""
-        return self.conv if isinstance(self.conv, GIN) else None
+        """The convolution, if it is a GIN; a class made from it may compute something else."""
+        return self.conv if type(self.conv) is GIN else None
 
     def norms(self) -> list[RowNorm]:
         """Between the maps of a GIN, and behind it."""
         return [] if self.gin is None else [self.gin.norm, self.norm]
 
-    def fused(self, rows: Tensor, width: int) -> FusedNorm | None:
-        """The norm with which the kernels make this layer in one step; None if they cannot."""
-        if self.gin is None or not can_fuse(self.gin.lin1, rows):
+    def _plain(self) -> GIN | None:
+        """The GIN, if its maps are no more than a weight and a bias."""
+        conv = self.gin
+        if conv is None:
             return None
-        kinds = {(norm.fused(len(rows), width), getattr(norm, "eps", None)) for norm in self.norms()}
-        return kinds.pop()[0] if len(kinds) == 1 else None
+        plain = all(type(linear) is nn.Linear and linear.bias is not None for linear in (conv.lin1, conv.lin2))
+        return conv if plain else None
+
+    def fused(self, rows: Tensor, width: int) -> OneStep | None:
+        """How the kernels make this layer in one step; None if they cannot."""
+        conv = self._plain()
+        if conv is None or has_hooks(self) or not can_fuse(conv.lin1, rows):
+            return None
+        if conv.lin1.out_features != conv.lin2.out_features:
+            return None
+        kind, eps = conv.norm.fused(len(rows), width), getattr(conv.norm, "eps", None)
+        if kind is None or (self.norm.fused(len(rows), width), getattr(self.norm, "eps", None)) != (kind, eps):
+            return None
+        return OneStep(kind, conv.norm.eps, conv.lin2.out_features)
 
     def fixed(self) -> tuple[FixedHalf, FixedHalf] | None:
         """The mlp and norms of a GIN as they are at inference; None where a row needs something from the batch."""
-        if self.gin is None:
+        conv = self._plain()
+        if conv is None:
             return None
-        first, second = self.gin.norm.fixed(self.gin.lin1), self.norm.fixed(self.gin.lin2)
+        first, second = conv.norm.fixed(conv.lin1), self.norm.fixed(conv.lin2)
         return None if first is None or second is None else (first, second)
 
     def weights(self) -> StreamWeights:
@@ -90,7 +112,7 @@ class Layer(nn.Module):
     @property
     def drops(self) -> bool:
         """Whether something is dropped now."""
-        return self.training and self.dropout.p > 0
+        return self.dropout.training and self.dropout.p > 0
 
     def _end(self, new: Tensor, h: Tensor) -> Tensor:
         new = self.dropout(new)
@@ -115,20 +137,20 @@ class TwoStreamLayer(Layer):
 
     def forward(self, h: Tensor, p: Tensor, rows: Layout, edge_attr: Tensor | None) -> tuple[Tensor, Tensor]:
         """Both streams, ``(R, C)`` and ``(R, C)``."""
-        kind = self.features.fused(h, rows.copies)
-        if kind is not None and h.dtype == p.dtype and self.marks.fused(p, rows.copies) == kind:
-            return self._in_one_step(h, p, rows, edge_attr, kind)
+        step = self.features.fused(h, rows.copies)
+        if step is not None and h.dtype == p.dtype and self.marks.fused(p, rows.copies) == step:
+            return self._in_one_step(h, p, rows, edge_attr, step)
         new = self.features(torch.cat([h, p], dim=1), rows, edge_attr)
         return self._end(new, h), self.marks(p, rows, None)
 
     def _in_one_step(
-        self, h: Tensor, p: Tensor, rows: Layout, edge_attr: Tensor | None, kind: FusedNorm
+        self, h: Tensor, p: Tensor, rows: Layout, edge_attr: Tensor | None, step: OneStep
     ) -> tuple[Tensor, Tensor]:
         conv, norms = self.features.gin, [*self.features.norms(), *self.marks.norms()]
         assert conv is not None, "only a GIN is fused"
         term = conv.edge_term(edge_attr)
         index, values = (None, None) if term is None else (term.index, term.values.to(h.dtype))
-        spec = LayerSpec(rows, kind, norms[0].eps, index, self.residual and not self.drops)
+        spec = LayerSpec(rows, step.norm, step.eps, index, self.residual and not self.drops)
         out = two_stream_layer(h, p, self.features.weights(), self.marks.weights(), values, spec)
         for norm, found in zip(norms, out.statistics, strict=False):
             norm.remember(found[0], found[1], len(h))
@@ -172,15 +194,15 @@ class SingleStreamLayer(Layer):
         """One layer, ``(R, C) -> (R, C)``."""
         conv, residual = self.features.gin, h if self.residual and not self.drops else None
         if conv is not None and not torch.is_grad_enabled() and can_fuse(conv.lin1, h):
-            fixed = self.features.fixed()
-            if fixed is not None and not self.drops:
+            fixed = None if self.drops or has_hooks(self.features) else self.features.fixed()
+            if fixed is not None:
                 return fixed_mlp(conv.summed(h, rows, edge_attr), fixed, residual)
-        kind = self.features.fused(h, rows.copies)
-        if conv is None or kind is None:
+        step = self.features.fused(h, rows.copies)
+        if conv is None or step is None:
             return self._end(self.features(h, rows, edge_attr), h)
         weights = self.features.weights()
         new, statistics = gin_mlp(
-            conv.summed(h, rows, edge_attr), weights.first, weights.second, kind, self.features.norm.eps, residual
+            conv.summed(h, rows, edge_attr), weights.first, weights.second, step.norm, step.eps, residual
         )
         for norm, found in zip(self.features.norms(), statistics, strict=False):
             norm.remember(found[0], found[1], len(h))

@@ -171,6 +171,14 @@ def can_fuse(linear: nn.Linear, x: Tensor) -> bool:
     return x.dtype == linear.weight.dtype and use_compiled(x) and not torch.is_autocast_enabled("cpu")
 
 
+def has_hooks(module: nn.Module) -> bool:
+    """Whether someone waits for the module or a part of it to be called; then no step may go past it."""
+    # Not by .modules(), which puts together a name for each and would be felt on small batches.
+    if module._forward_hooks or module._forward_pre_hooks or module._backward_hooks or module._backward_pre_hooks:
+        return True
+    return any(has_hooks(part) for part in module._modules.values() if part is not None)
+
+
 def build_norm(kind: NormKind, channels: int, *, scope: NormScope = "bag", track: bool = True) -> RowNorm:
     """The norm of that name."""
     if kind == "batch":
