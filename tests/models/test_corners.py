@@ -6,7 +6,8 @@ import pytest
 import torch
 from torch_geometric.data import Data
 
-from policylearn.bags import NO_PICK
+from policylearn.bags import NO_PICK, Selection
+from policylearn.kernels import use_kernels
 from policylearn.models import objective
 from policylearn.nn import Graphs
 from tests.graphs import POLICIES, batch_of, data_of, molecules, small_model
@@ -127,3 +128,36 @@ def test_scores_that_are_nan_stop_the_run() -> None:
         model.policy.selector.lin2.bias.fill_(torch.nan)
     with pytest.raises(ValueError, match="no node that can be picked"):
         model.select(batch_of(*molecules(2)))
+
+
+@pytest.mark.parametrize("backend", ["compiled", "torch"])
+@pytest.mark.parametrize(
+    ("roots", "message"),
+    [
+        ([[0, 9]], r"pick 0 of graph 1 is node 9, but that graph holds nodes 3 to 6"),  # behind the batch
+        ([[0, 3], [5, 4]], r"pick 1 of graph 0 is node 5, but that graph holds nodes 0 to 2"),  # of the other graph
+        ([[0, -2]], r"pick 0 of graph 1 is node -2"),
+        ([[0, 3, 5]], r"'roots' must have shape \(T, 2\)"),  # of another batch
+        ([[0.0, 3.0]], r"use roots.long\(\)"),
+        ([[NO_PICK, 3], [0, 4]], r"a pick after its last one"),
+    ],
+)
+def test_picks_that_are_not_of_the_batch_are_refused(roots: list[list[float]], message: str, backend: str) -> None:
+    model, batch = small_model("random").eval(), batch_of(NO_EDGES, TWO_PARTS)
+    selection = Selection(torch.tensor(roots))
+    with use_kernels(backend):
+        with torch.no_grad(), pytest.raises(ValueError, match=message):
+            model.predict(batch, selection)
+        with pytest.raises(ValueError, match=message):
+            model.train().predict(batch, selection)
+
+
+def test_picks_of_several_samples_are_those_of_the_batch_repeated() -> None:
+    model, batch = small_model("random").eval(), batch_of(NO_EDGES, TWO_PARTS)
+    right = Selection(torch.tensor([[0, 3, 8, 11]]))  # the second round's nodes count on from the first's seven
+    with torch.no_grad():
+        outputs = model.predict(batch, right, samples=2)
+        assert torch.allclose(outputs[:2], model.predict(batch, Selection(right.roots[:, :2])), atol=1e-5)
+        assert torch.allclose(outputs[2:], model.predict(batch, Selection(right.roots[:, 2:] - 7)), atol=1e-5)
+        with pytest.raises(ValueError, match=r"pick 0 of graph 2 is node 1, but that graph holds nodes 7 to 9"):
+            model.predict(batch, Selection(torch.tensor([[0, 3, 1, 4]])), samples=2)

@@ -48,7 +48,17 @@ class Selection:
             )
         if self.roots.dtype != torch.long:
             raise ValueError(f"'roots' must hold node ids as int64 (got {self.roots.dtype}); use roots.long()")
+        for name in ("logits", "marks"):
+            value = getattr(self, name)
+            if value is not None and value.shape != (self.picks, nodes):
+                raise ValueError(f"'{name}' must have shape ({self.picks}, {nodes}) (got {tuple(value.shape)})")
         inside = (self.roots >= ptr[:-1]) & (self.roots < ptr[1:])
+        if not bool(inside.all()):  # mostly all are, and that is all there is to know
+            self._validate_ragged(ptr, inside)
+        return self
+
+    def _validate_ragged(self, ptr: Tensor, inside: Tensor) -> None:
+        """See `validate`, where some entries are no nodes of their graph; ``inside`` says which are, ``(T, G)``."""
         wrong = (~inside & (self.roots != NO_PICK)).nonzero()
         if len(wrong):
             step, graph = wrong[0].tolist()
@@ -56,15 +66,10 @@ class Selection:
                 f"pick {step} of graph {graph} is node {int(self.roots[step, graph])}, but that graph holds nodes"
                 f" {int(ptr[graph])} to {int(ptr[graph + 1]) - 1}; count node ids through the whole batch"
             )
-        if self.picks > 1 and bool((inside[1:] & ~inside[:-1]).any()):
+        if bool((inside[1:] & ~inside[:-1]).any()):
             raise ValueError("a graph has a pick after its last one; put NO_PICK only behind all of a graph's picks")
-        for name in ("logits", "marks"):
-            value = getattr(self, name)
-            if value is not None and value.shape != (self.picks, nodes):
-                raise ValueError(f"'{name}' must have shape ({self.picks}, {nodes}) (got {tuple(value.shape)})")
-        if self.marks is not None and not bool(inside.all()):
+        if self.marks is not None:
             raise ValueError("'marks' need a pick of every graph at every step; leave them out for ragged selections")
-        return self
 
     def local_roots(self, ptr: Tensor) -> Tensor:
         """Picks as node ids counted within each graph, ``(T, G)``; `NO_PICK` stays."""

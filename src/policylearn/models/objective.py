@@ -91,8 +91,7 @@ def training_bags(
     """
     policy = model.policy
     if isinstance(policy, LearnedPolicy) and policy.estimator == "rloo" and policy.picks > 0:
-        ptr = graphs.members.repeat(policy.samples).ptr
-        return policy(graphs, generator=generator, samples=policy.samples).validate(ptr), policy.samples
+        return policy(graphs, generator=generator, samples=policy.samples), policy.samples
     return model.select(graphs, generator=generator), 1
 
 

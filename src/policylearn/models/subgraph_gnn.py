@@ -67,10 +67,11 @@ class SubgraphGNN(nn.Module):
 
         Args:
             batch: G graphs.
-            selection: the picks; with several samples those of the batch repeated, ``(T, K * G)``.
+            selection: the picks, of this batch; with several samples those of the batch repeated, ``(T, K * G)``.
             samples: K bags a graph; the outputs are those of the batch repeated, ``(K * G, outputs)``.
         """
         graphs = Graphs.of(batch)
+        selection.validate(graphs.members.repeat(samples).ptr)  # compiled loops do not look where a root lies
         if samples > 1:
             selection = selection.merge(samples, graphs.num_nodes)
         with self.threads():
