@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 import torch
+from torch import Tensor, nn
 from torch_geometric.data import Data
 
-from policylearn.bags import NO_PICK, Selection
+from policylearn.bags import NO_PICK, Bag, Selection
 from policylearn.kernels import use_kernels
-from policylearn.models import objective
-from policylearn.nn import Graphs
+from policylearn.models import SubgraphGNN, objective
+from policylearn.nn import GraphReadout, Graphs
+from policylearn.policies import LearnedPolicy, NoPolicy, RandomPolicy
 from tests.graphs import POLICIES, batch_of, data_of, molecules, small_model
 
 ONE_NODE = Data(torch.tensor([[2]]), torch.zeros(2, 0).long(), torch.zeros(0, 1).long())
@@ -161,3 +165,32 @@ def test_picks_of_several_samples_are_those_of_the_batch_repeated() -> None:
         assert torch.allclose(outputs[2:], model.predict(batch, Selection(right.roots[:, 2:] - 7)), atol=1e-5)
         with pytest.raises(ValueError, match=r"pick 0 of graph 2 is node 1, but that graph holds nodes 7 to 9"):
             model.predict(batch, Selection(torch.tensor([[0, 3, 1, 4]])), samples=2)
+
+
+def marks_alone(graphs: Graphs, bag: Bag) -> Tensor:
+    """An encoder that is no module and has no weights."""
+    return bag.marks.unsqueeze(1)
+
+
+@pytest.mark.parametrize("policy", [NoPolicy(), RandomPolicy(2), LearnedPolicy(marks_alone, nn.Identity(), picks=2)])
+@pytest.mark.parametrize("training", [True, False])
+def test_a_model_without_weights(policy: Callable[..., Selection], training: bool) -> None:
+    model = SubgraphGNN(policy, marks_alone, GraphReadout("sum"), nn.Identity()).train(training)
+    picks = 0 if isinstance(policy, NoPolicy) else policy.picks
+    assert torch.allclose(model(batch_of(NO_EDGES, TWO_PARTS)), torch.full((2, 1), picks / (picks + 1)))
+
+
+def test_a_head_without_weights_takes_the_encoders_precision() -> None:
+    model = small_model("random", dtype=torch.float64).eval()
+    model.head = nn.Identity()
+    batch = batch_of(NO_EDGES, TWO_PARTS)
+    with torch.no_grad():
+        assert model(batch).dtype == torch.float64
+    assert model.train()(batch).dtype == model.dtype == torch.float64
+
+
+def test_without_picks_the_selection_network_is_not_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    model, batch = small_model("learned", picks=0).eval(), batch_of(*molecules(3))
+    monkeypatch.delattr(model.policy, "encoder")
+    with torch.no_grad():
+        assert model.select(batch).roots.shape == (0, 3)

@@ -10,7 +10,17 @@ from torch_geometric.data import Batch, Data
 
 from policylearn.bags import Bag, Selection
 from policylearn.kernels import own_threads, use_compiled
-from policylearn.nn import ConeInference, ConeView, Encoder, GraphReadout, Graphs, NodeReadout, SlotPool, is_compiled
+from policylearn.nn import (
+    ConeInference,
+    ConeView,
+    Encoder,
+    GraphReadout,
+    Graphs,
+    NodeReadout,
+    SlotPool,
+    first_weight,
+    is_compiled,
+)
 from policylearn.policies import Policy
 
 MAX_ROWS = 1 << 18
@@ -85,7 +95,7 @@ class SubgraphGNN(nn.Module):
 
     def threads(self) -> AbstractContextManager[None]:
         """A block in which threads work where this model spends its time: in our compiled loops or in torch."""
-        compiled = use_compiled(next(self.head.parameters()))
+        compiled = use_compiled(first_weight(self.encoder, self.head))
         return own_threads() if compiled and is_compiled(self.encoder) else nullcontext()
 
     def _view(self, graphs: Graphs, selection: Selection) -> ConeView | None:
@@ -115,4 +125,5 @@ class SubgraphGNN(nn.Module):
 
     @property
     def dtype(self) -> torch.dtype:
-        return next(self.head.parameters()).dtype
+        """Of the marks: that of the weights; without any, torch's default."""
+        return first_weight(self.encoder, self.head).dtype

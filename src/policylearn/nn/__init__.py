@@ -10,6 +10,7 @@ from policylearn.nn.encoders import (
     StreamLayer,
     TwoStreamEncoder,
     TwoStreamLayer,
+    first_weight,
     is_compiled,
 )
 from policylearn.nn.features import (
@@ -62,6 +63,7 @@ __all__ = [
     "build_edge_encoder",
     "build_node_encoder",
     "build_norm",
+    "first_weight",
     "is_compiled",
     "rows_of",
     "segment_argmax",

@@ -236,3 +236,9 @@ def is_compiled(encoder: Encoder) -> bool:
     if not isinstance(encoder, TwoStreamEncoder | SingleStreamEncoder):
         return False
     return all(isinstance(module, Layer) and isinstance(module.features.conv, GIN) for module in encoder.layers)
+
+
+def first_weight(*parts: Encoder | nn.Module) -> Tensor:
+    """A weight of the first part that has any, for its precision and device; an empty tensor where none has."""
+    modules = (part for part in parts if isinstance(part, nn.Module))
+    return next((weight for module in modules for weight in module.parameters()), torch.empty(0))

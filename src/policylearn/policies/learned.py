@@ -16,6 +16,7 @@ from policylearn.nn import (
     Graphs,
     Members,
     SlotPool,
+    first_weight,
     segment_argmax,
     segment_log_softmax,
     segment_max,
@@ -125,7 +126,8 @@ class LearnedPolicy(nn.Module):
         members = graphs.members.repeat(samples)
         chosen: list[_Pick] = []
         seen: Tensor | None = None
-        cones = ConeInference.of(self.encoder, graphs) if self.mode == "incremental" and samples == 1 else None
+        by_cones = self.picks > 0 and self.mode == "incremental" and samples == 1
+        cones = ConeInference.of(self.encoder, graphs) if by_cones else None
         view = None if cones is None else ConeView(cones, self.pool, graphs.num_nodes)
         for step in range(self.picks):
             if view is None:
@@ -154,7 +156,7 @@ class LearnedPolicy(nn.Module):
 
     def _look(self, graphs: Graphs, chosen: list[_Pick], seen: Tensor | None, samples: int) -> Tensor:
         """What the copies so far show of each node, pooled but not finished, ``(N, K, C)``; at first ``(N, 1, C)``."""
-        dtype = next(self.parameters()).dtype
+        dtype = first_weight(self.encoder, self.selector).dtype
         if self.mode == "paper" or seen is None:
             bag = Bag.of(self._side_by_side(chosen, graphs, samples), graphs.batch, dtype)
             return self.pool.part(self.encoder(graphs, bag), bag, samples if chosen else 1)
