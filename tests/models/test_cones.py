@@ -210,6 +210,17 @@ def test_nothing_goes_past_a_hook() -> None:
     assert seen == ["map", "encoder"] * 2
 
 
+def test_nothing_goes_past_a_hook_on_the_readout() -> None:
+    """As it is put there to look at graph vectors."""
+    model = trained(small_model("full", layers=2))
+    batch, seen = batch_of(*molecules(5)), []
+    with torch.no_grad():
+        expected = model(batch)
+        model.readout.register_forward_hook(lambda module, given, vectors: seen.append(vectors))
+        assert torch.allclose(model(batch), expected, atol=1e-5)
+    assert [vectors.shape for vectors in seen] == [(5, 1, 8)]
+
+
 @pytest.mark.parametrize("place", ["inputs", "edges", "edge count"])
 def test_what_does_not_fit_is_refused(place: str) -> None:
     """Compiled loops would read what lies behind an array."""

@@ -11,7 +11,6 @@ from torch_geometric.data import Batch, Data
 from policylearn.bags import Bag, Selection
 from policylearn.kernels import own_threads, use_compiled
 from policylearn.nn import (
-    ConeInference,
     ConeView,
     Encoder,
     GraphReadout,
@@ -85,8 +84,9 @@ class SubgraphGNN(nn.Module):
         if samples > 1:
             selection = selection.merge(samples, graphs.num_nodes)
         with self.threads():
-            view = None if samples > 1 else self._view(graphs, selection)
+            view = ConeView.of(self.encoder, graphs, self.pool, self.max_rows) if samples == 1 else None
             if view is not None:
+                view.add(selection.roots)
                 vectors = view.read(self.readout)  # (G, 1, C)
             else:
                 vectors = self.readout(self._pooled(graphs, selection, samples), graphs)  # (G, K, C)
@@ -97,15 +97,6 @@ class SubgraphGNN(nn.Module):
         """A block in which threads work where this model spends its time: in our compiled loops or in torch."""
         compiled = use_compiled(first_weight(self.encoder, self.head))
         return own_threads() if compiled and is_compiled(self.encoder) else nullcontext()
-
-    def _view(self, graphs: Graphs, selection: Selection) -> ConeView | None:
-        """The copies as differences from the unmarked graph, where that can be done."""
-        cones = ConeInference.of(self.encoder, graphs)
-        if cones is None:
-            return None
-        view = ConeView(cones, self.pool, self.max_rows)
-        view.add(selection.roots)
-        return view
 
     def _pooled(self, graphs: Graphs, selection: Selection, samples: int) -> Tensor:
         """Each node's state, pooled over its copies, ``(N, K, C)``."""

@@ -9,6 +9,9 @@ from torch import Tensor, nn
 from policylearn.bags import NO_PICK
 from policylearn.kernels import Piece, Pieces, zero_rows
 from policylearn.nn.cones import ConeInference
+from policylearn.nn.encoders import Encoder
+from policylearn.nn.graphs import Graphs
+from policylearn.nn.norms import has_hooks
 from policylearn.nn.pooling import GraphReadout, SlotPool
 from policylearn.nn.segments import segment_mean
 
@@ -34,6 +37,14 @@ class ConeView:
         self.changes = zero_rows(len(still), still.shape[1], still)
         self.graph_changes = still.new_zeros(graphs.num_graphs, still.shape[1])
         self.still_means = segment_mean(still, graphs.batch, graphs.ptr)
+
+    @staticmethod
+    def of(encoder: Encoder, graphs: Graphs, pool: SlotPool, max_rows: int) -> ConeView | None:
+        """Look at the unmarked graphs; None where cones cannot stand for this encoder or for this pooling."""
+        if type(pool) is not SlotPool:  # a class made from it may pool in another way
+            return None
+        cones = ConeInference.of(encoder, graphs)
+        return None if cones is None else ConeView(cones, pool, max_rows)
 
     def add(self, roots: Tensor) -> None:
         """Look at further copies, one a root, ``(T, G)``; those with the same root are computed once."""
@@ -68,7 +79,7 @@ class ConeView:
 
     def read(self, readout: nn.Module) -> Tensor:
         """What a readout makes of the pooled vectors, ``(G, 1, C)`` or ``(N, 1, C)``."""
-        if type(readout) is GraphReadout:
+        if type(readout) is GraphReadout and not has_hooks(readout):
             means = self.means()
             return (means if readout.how == "mean" else means * self.cones.graphs.sizes.unsqueeze(1)).unsqueeze(1)
         vectors: Tensor = readout(self.nodes().unsqueeze(1), self.cones.graphs)

@@ -153,10 +153,10 @@ def _edge_values(
 ) -> tuple[Tensor | None, tuple[int, ...] | None]:
     """The edges' vectors, and the key of the row that each message has of them, which no weight has a part in."""
     categories = conv.edges
-    if not isinstance(categories, CategoricalEdges) or graphs.edge_attr is None:
+    if type(categories) is not CategoricalEdges or graphs.edge_attr is None:
         term = conv.edge_term(graphs.edge_attr)
         kinds.setdefault(None, as_array(graphs.adjacency.kinds(None)))
-        return (None if term is None else term.values.detach()), None
+        return (None if term is None else term.each_edge().detach()), None
     if categories.sizes not in kinds:
         kinds[categories.sizes] = as_array(graphs.adjacency.kinds(categories.index(graphs.edge_attr)))
     return categories.values().detach(), categories.sizes

@@ -52,8 +52,8 @@ class StreamLayer(nn.Module):
 
     @property
     def gin(self) -> GIN | None:
-        """The convolution, if it is a GIN; a class made from it may compute something else."""
-        return self.conv if type(self.conv) is GIN else None
+        """The convolution, if it is a GIN; a class made from it or from this one may compute something else."""
+        return self.conv if type(self) is StreamLayer and type(self.conv) is GIN else None
 
     def norms(self) -> list[RowNorm]:
         """Between the maps of a GIN, and behind it."""
@@ -233,9 +233,12 @@ class SingleStreamEncoder(nn.Module):
 
 def is_compiled(encoder: Encoder) -> bool:
     """Whether the encoder's work is done by the compiled loops where these can be used, and not by torch's own."""
-    if not isinstance(encoder, TwoStreamEncoder | SingleStreamEncoder):
+    if type(encoder) is not TwoStreamEncoder and type(encoder) is not SingleStreamEncoder:
         return False
-    return all(isinstance(module, Layer) and isinstance(module.features.conv, GIN) for module in encoder.layers)
+    return all(
+        (type(layer) is TwoStreamLayer or type(layer) is SingleStreamLayer) and layer.features.gin is not None
+        for layer in encoder.layers
+    )
 
 
 def first_weight(*parts: Encoder | nn.Module) -> Tensor:

@@ -36,6 +36,10 @@ class EdgeTerm:
     values: Tensor
     index: Tensor | None
 
+    def each_edge(self) -> Tensor:
+        """A vector an edge, ``(E, C)``."""
+        return self.values if self.index is None else self.values.index_select(0, self.index)
+
 
 class CategoricalEncoder(nn.Module):
     """Sum of one embedding a column, as OGB encodes atoms and bonds; one column is a plain embedding."""

@@ -15,7 +15,10 @@ NormScope = Literal["bag", "slot"]
 
 
 class RowNorm(nn.Module):
-    """A norm over the rows of a bag, of which ``width`` neighbouring ones are the copies of one node."""
+    """A norm over the rows of a bag, of which ``width`` neighbouring ones are the copies of one node.
+
+    A class that changes ``forward`` has to change what the other methods say of it, too.
+    """
 
     eps: float
     """Added to variances."""

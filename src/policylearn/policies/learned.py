@@ -10,7 +10,6 @@ from torch import Tensor, nn
 
 from policylearn.bags import Bag, Selection
 from policylearn.nn import (
-    ConeInference,
     ConeView,
     Encoder,
     Graphs,
@@ -127,8 +126,7 @@ class LearnedPolicy(nn.Module):
         chosen: list[_Pick] = []
         seen: Tensor | None = None
         by_cones = self.picks > 0 and self.mode == "incremental" and samples == 1
-        cones = ConeInference.of(self.encoder, graphs) if by_cones else None
-        view = None if cones is None else ConeView(cones, self.pool, graphs.num_nodes)
+        view = ConeView.of(self.encoder, graphs, self.pool, graphs.num_nodes) if by_cones else None
         for step in range(self.picks):
             if view is None:
                 seen = self._look(graphs, chosen, seen, samples)
