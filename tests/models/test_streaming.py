@@ -59,6 +59,17 @@ def test_pieces_change_nothing(pooling: str, level: str, max_rows: int) -> None:
         assert torch.allclose(model(batch), whole, atol=1e-12)
 
 
+def test_norms_that_take_statistics_of_the_bag_see_all_of_it() -> None:
+    """A piece has other statistics, and memory would decide what comes out."""
+    batch = batch_of(*molecules(6))
+    model = small_model("full", track_running_stats=False, dtype=torch.float64).eval()
+    with_gradients = model(batch).detach()
+    for max_rows in (7, 60, 1 << 20):
+        model.max_rows = max_rows
+        with torch.no_grad():
+            assert torch.allclose(model(batch), with_gradients, atol=1e-12)
+
+
 def test_with_gradients_the_bag_is_whole() -> None:
     model = full_model(max_rows=5)
     model(batch_of(*molecules(3)))

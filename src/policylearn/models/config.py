@@ -88,4 +88,4 @@ class ModelConfig:
     readout: NodePooling = "mean"
     """How nodes are pooled to a graph vector."""
     max_rows: int = MAX_ROWS
-    """Rows held at once at inference."""
+    """Rows held at once at inference; without running statistics the bag is held whole, as pieces have others."""

@@ -19,6 +19,7 @@ from policylearn.nn import (
     SlotPool,
     first_weight,
     is_compiled,
+    mixes_rows,
 )
 from policylearn.policies import Policy
 
@@ -35,7 +36,8 @@ class SubgraphGNN(nn.Module):
         readout: nodes to graph vectors, or nodes as they are.
         head: vectors to outputs.
         pool: how the copies of a node are pooled before the readout; the mean if not given.
-        max_rows: rows held at once in evaluation without gradients.
+        max_rows: rows held at once in evaluation without gradients. Where the encoder's norms take the bag's statistics
+            in evaluation too, the bag is held whole as in training: a piece of it has other statistics.
 
     Example:
         >>> model = SubgraphGNN(policy, encoder, GraphReadout(), head)  # doctest: +SKIP
@@ -100,7 +102,7 @@ class SubgraphGNN(nn.Module):
 
     def _pooled(self, graphs: Graphs, selection: Selection, samples: int) -> Tensor:
         """Each node's state, pooled over its copies, ``(N, K, C)``."""
-        if self.training or torch.is_grad_enabled() or samples > 1:
+        if self.training or torch.is_grad_enabled() or samples > 1 or mixes_rows(self.encoder):
             bag = Bag.of(selection, graphs.batch, self.dtype)
             copies = 1 + (bag.slots - 1) // samples
             part = self.pool.part(self.encoder(graphs, bag), bag, samples)

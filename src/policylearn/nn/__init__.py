@@ -24,7 +24,16 @@ from policylearn.nn.features import (
     build_node_encoder,
 )
 from policylearn.nn.graphs import Graphs, Members, rows_of
-from policylearn.nn.norms import NoNorm, NormKind, NormScope, RowBatchNorm, RowLayerNorm, RowNorm, build_norm
+from policylearn.nn.norms import (
+    NoNorm,
+    NormKind,
+    NormScope,
+    RowBatchNorm,
+    RowLayerNorm,
+    RowNorm,
+    build_norm,
+    mixes_rows,
+)
 from policylearn.nn.pooling import MLP, GraphReadout, NodePooling, NodeReadout, SlotPool, SlotPooling
 from policylearn.nn.segments import segment_argmax, segment_log_softmax, segment_max, segment_mean, segment_sum
 
@@ -65,6 +74,7 @@ __all__ = [
     "build_norm",
     "first_weight",
     "is_compiled",
+    "mixes_rows",
     "rows_of",
     "segment_argmax",
     "segment_log_softmax",

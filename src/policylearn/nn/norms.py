@@ -23,6 +23,11 @@ class RowNorm(nn.Module):
     eps: float
     """Added to variances."""
 
+    @property
+    def mixes(self) -> bool:
+        """Whether what becomes of a row now depends on the other rows."""
+        return False
+
     def fused(self, rows: int, width: int) -> FusedNorm | None:
         """Which of the kernels' norms gives the same for so many rows now; None if none does."""
         return None
@@ -105,6 +110,11 @@ class RowBatchNorm(RowNorm):
         return FixedHalf(linear.weight.detach() * factor.unsqueeze(1), shift, shift[:0], shift[:0])
 
     @property
+    def mixes(self) -> bool:
+        """See `RowNorm`."""
+        return not self._fixed
+
+    @property
     def _fixed(self) -> bool:
         """Whether the running statistics are used."""
         return self.track and not self.training
@@ -180,6 +190,13 @@ def has_hooks(module: nn.Module) -> bool:
     if module._forward_hooks or module._forward_pre_hooks or module._backward_hooks or module._backward_pre_hooks:
         return True
     return any(has_hooks(part) for part in module._modules.values() if part is not None)
+
+
+def mixes_rows(network: object) -> bool:
+    """Whether a norm of the network takes statistics of the rows at hand, so that pieces of a bag give other states."""
+    if not isinstance(network, nn.Module):
+        return False
+    return any(isinstance(module, RowNorm) and module.mixes for module in network.modules())
 
 
 def build_norm(kind: NormKind, channels: int, *, scope: NormScope = "bag", track: bool = True) -> RowNorm:

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from policylearn.models import SubgraphGNN
-from policylearn.nn import Graphs
+from policylearn.nn import Graphs, mixes_rows
 from policylearn.policies import LearnedPolicy, RandomPolicy
 from policylearn.policies.random import hashed_uniform, structure_hash
 
@@ -39,8 +39,8 @@ def sampled_outputs(model: SubgraphGNN, graphs: Graphs, samples: int, seed: int)
 
 
 def _learned(model: SubgraphGNN, policy: LearnedPolicy, graphs: Graphs, words: list[int]) -> Iterator[Tensor]:
-    """As many samples side by side as the model may hold rows; in paper mode one, as norms would mix the samples."""
-    at_once = 1 if policy.mode == "paper" else max(1, model.max_rows // (graphs.num_nodes * max(policy.picks, 1)))
+    """As many samples side by side as the model may hold rows; one where norms would mix the samples."""
+    at_once = 1 if mixes_rows(model) else max(1, model.max_rows // (graphs.num_nodes * max(policy.picks, 1)))
     fingerprint = structure_hash(graphs)
     for start in range(0, len(words), at_once):
         piece = words[start : start + at_once]
