@@ -7,9 +7,10 @@ somewhat larger than it is; the table says how long a step takes without it.
 from __future__ import annotations
 
 import cProfile
-import pstats
 import time
 from collections.abc import Callable
+from functools import partial
+from types import CodeType
 from typing import Any
 
 import torch
@@ -17,8 +18,9 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.machine import keep
-from policylearn.bench.cases import CASES, Settings
+from policylearn.bench.cases import CASES, Phase, Settings
 from policylearn.bench.contenders import Batches, make_ours, model_config
+from policylearn.policies import Estimator
 from policylearn.training import DataConfig, load_source
 
 STEPS = 10
@@ -27,6 +29,11 @@ GROUPS = {
     "maps with norms, relus and residual": ("compiled_mlps.py", "compiled_norms.py"),
     "torch's own backward pass": ("run_backward",),
     "Adam": ("adam", "optimizer.py"),
+}
+PROFILED: dict[str, tuple[Phase, Estimator | None]] = {
+    "training, straight_through": ("train", "straight_through"),
+    "training, rloo": ("train", "rloo"),
+    "inference": ("infer", None),
 }
 CONSOLE = Console(width=110)
 
@@ -44,11 +51,16 @@ def profile(step: Callable[[], None]) -> dict[str, Any]:
         step()
     profiler.disable()
     spent = dict.fromkeys([*GROUPS, "everything else"], 0.0)
-    for (file, _line, name), (_, _, own, _, _) in pstats.Stats(profiler).stats.items():  # type: ignore[attr-defined]
-        place = f"{file} {name}"
+    for entry in profiler.getstats():
+        place = place_of(entry.code)
         group = next((group for group, parts in GROUPS.items() if any(part in place for part in parts)), None)
-        spent[group or "everything else"] += 1000 * own / STEPS
+        spent[group or "everything else"] += 1000 * entry.inlinetime / STEPS
     return {"without_profiler_ms": round(1000 * alone, 1), "ms": {name: round(ms, 1) for name, ms in spent.items()}}
+
+
+def place_of(code: CodeType | str) -> str:
+    """File and name of a function of Python's, or the name of one that is compiled."""
+    return code if isinstance(code, str) else f"{code.co_filename} {code.co_name}"
 
 
 def main() -> None:
@@ -57,18 +69,12 @@ def main() -> None:
     source, network = load_source(DataConfig(name="zinc")), Settings().network
     batches = Batches(source, 128, 1)
     results = {}
-    table = Table("part of a step, ms", "training, straight_through", "training, rloo", "inference")
-    for title, phase, estimator in (
-        ("training, straight_through", "train", "straight_through"),
-        ("training, rloo", "train", "rloo"),
-        ("inference", "infer", None),
-    ):
+    table = Table("part of a step, ms", *PROFILED)
+    for title, (phase, estimator) in PROFILED.items():
         torch.manual_seed(0)
-        config = model_config(source, CASES["learned-t2"], network, estimator)  # type: ignore[arg-type]
-        generator = torch.Generator().manual_seed(0)
-        run = make_ours(config, source, phase, batches.small(), generator)  # type: ignore[arg-type]
-        batch = batches.get(0, estimator)  # type: ignore[arg-type]
-        results[title] = profile(lambda run=run, batch=batch: run(batch))  # type: ignore[misc]
+        config = model_config(source, CASES["learned-t2"], network, estimator)
+        run = make_ours(config, source, phase, batches.small(), torch.Generator().manual_seed(0))
+        results[title] = profile(partial(run, batches.get(0, estimator)))
     for part in [*GROUPS, "everything else"]:
         table.add_row(part, *(f"{result['ms'][part]:.1f}" for result in results.values()))
     table.add_row("a step without the profiler", *(f"{r['without_profiler_ms']:.1f}" for r in results.values()))

@@ -29,8 +29,12 @@ def processor() -> str:
     return names[0] if names else platform.machine()
 
 
-def commit() -> str:
-    """The commit of this code, marked where files differ from it; "unknown" outside a checkout."""
+def commit(*more: Path) -> str:
+    """The commit of this code, marked where files differ from it; "unknown" outside a checkout.
+
+    Args:
+        more: what else must not differ, beside the package: files and folders of the checkout; a name may have a `*`.
+    """
     here = Path(__file__).parent
 
     def git(*words: str) -> str:
@@ -38,6 +42,6 @@ def commit() -> str:
 
     try:
         name = git("rev-parse", "HEAD")
-        return name + (" with changes" if git("status", "--porcelain", "--", str(here.parent)) else "")
+        return name + (" with changes" if git("status", "--porcelain", "--", str(here.parent), *map(str, more)) else "")
     except (OSError, subprocess.CalledProcessError):
         return "unknown"
