@@ -6,7 +6,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 EXTRAS := sweep,tensorboard,dev
-BENCHMARKS := batching memory
+BENCHMARKS ?= batching memory time_spent
 WORKERS ?= 2
 
 # Two threads on a busy machine can be ten times slower than one, and the tests already run in several processes.
@@ -23,10 +23,11 @@ endif
 .DEFAULT_GOAL := help
 
 help:
-	@echo "make demo   learn to tell graphs apart that ordinary message passing cannot, and write demo/report.html (two minutes)"
+	@echo "make demo   learn to tell graphs apart that ordinary message passing cannot, and write demo/report.html (a minute, once installed)"
 	@echo "make test   lint, then run all tests"
 	@echo "make lint   style, types and the order of the rooms"
-	@echo "make bench  measure batching and memory; results go to benchmarks/results"
+	@echo "make bench  policylearn bench --quick, then python -m benchmarks.NAME for $(BENCHMARKS); writes to benchmarks/results"
+	@echo "            left out: policylearn bench (all datasets, all methods), python -m benchmarks.full_bag (12 minutes of a processor)"
 
 demo: $(READY)
 	@echo "demo: train three policies on synthetic graphs and write demo/report.html"
@@ -46,6 +47,8 @@ lint: $(READY)
 	@$(BIN)/lint-imports --no-logo
 
 bench: $(READY)
+	@echo "bench: policylearn bench --quick"
+	@$(BIN)/policylearn bench --quick -o benchmarks/results
 	@for name in $(BENCHMARKS); do echo "bench: $$name"; $(BIN)/python -m benchmarks.$$name || exit 1; done
 
 $(READY): pyproject.toml constraints.txt

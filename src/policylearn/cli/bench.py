@@ -39,7 +39,7 @@ def add_options(parser: ArgumentParser) -> None:
         help="of learned-t2, learned-t5, learned-t8, random-t2, full and none (default: all)",
     )  # fmt: skip
     parser.add_argument(
-        "--rounds", type=int | None, default=None, help="how often each is timed (default: 7, quick: 3)"
+        "--rounds", type=int | None, default=None, help="how often each is timed (default: 7, quick: 2)"
     )
     parser.add_argument("--threads", type=int | None, default=None, help="(default: 2, or the number of cores if less)")
     parser.add_argument("--layers", type=int, default=6, help="of both networks")

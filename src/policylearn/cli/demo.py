@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from policylearn.theory import Evaluation, Learned, Method
 
 NAME = "demo"
-HELP = "learn to tell graphs apart that ordinary message passing cannot, in two minutes, and write a report"
+HELP = "learn to tell graphs apart that ordinary message passing cannot, in a minute, and write a report"
 
 HEADINGS = ("method", "T", "accuracy", "coverage", "seconds")
 NAMES: dict[Method, str] = {"none": "none", "random": "random", "rloo": "learned"}
