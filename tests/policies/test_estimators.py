@@ -12,7 +12,7 @@ from torch import Tensor
 from policylearn.bags import Selection
 from policylearn.models import SubgraphGNN, objective
 from policylearn.nn import Graphs
-from policylearn.policies import LearnedPolicy, leave_one_out, straight_through
+from policylearn.policies import LearnedPolicy, gapped, leave_one_out, straight_through
 from tests.graphs import batch_of, data_of, molecules, small_model
 
 
@@ -55,6 +55,41 @@ def test_gradient_of_straight_through_is_the_softmax_jacobian(tau: float) -> Non
         jacobian = (torch.diag(y) - torch.outer(y, y)) / tau
         assert torch.allclose(gradient[own], jacobian @ upstream[own], atol=1e-12)
         assert int(roots[graph]) == int(own.nonzero()[0]) + int(y.argmax())
+
+
+@pytest.mark.parametrize(("tau", "gap"), [(0.33, 1.0), (1.0, 1.0), (1.0, 0.2)])
+def test_gapped_picks_the_same_with_the_jacobian_of_the_gapped_softmax(tau: float, gap: float) -> None:
+    generator = torch.Generator().manual_seed(1)
+    batch = torch.tensor([0, 0, 0, 1, 1, 1, 1])
+    scores = torch.randn(7, generator=generator, dtype=torch.float64)
+    scores[4] = -torch.inf
+    scores.requires_grad_()
+    noise = torch.randn(7, generator=generator, dtype=torch.float64)
+    upstream = torch.randn(7, generator=generator, dtype=torch.float64)
+    roots, marks = gapped(scores, noise, tau, batch, 2, gap)
+    assert torch.equal(roots, straight_through(scores, noise, tau, batch, 2)[0])
+    assert torch.equal(marks.detach(), torch.zeros_like(noise).index_fill(0, roots, 1.0))
+    (gradient,) = torch.autograd.grad((marks * upstream).sum(), scores)
+    for graph in (0, 1):
+        own = (batch == graph) & scores.isfinite()
+        top = scores.detach()[own].max()
+        moved = scores.detach().clamp(max=top - gap).index_fill(0, roots[graph], float(top))[own]
+        y = torch.softmax(moved / tau, 0)
+        assert torch.allclose(gradient[own], (torch.diag(y) - torch.outer(y, y)) / tau @ upstream[own], atol=1e-12)
+    assert gradient[4] == 0
+
+
+def test_the_gradient_of_gapped_knows_the_noise_by_its_choice_alone() -> None:
+    scores = torch.tensor([0.3, -0.2, 0.1, 0.0], requires_grad=True)
+    batch, upstream = torch.zeros(4, dtype=torch.long), torch.tensor([1.0, -2.0, 0.5, 3.0])
+    seen: dict[bool, list[Tensor]] = {True: [], False: []}
+    for noise in (torch.tensor([0.0, 2.0, 0.0, 0.0]), torch.tensor([1.0, 5.0, -3.0, 0.7])):
+        for estimate, kind in ((gapped, True), (straight_through, False)):
+            roots, marks = estimate(scores, noise, 1.0, batch, 1)
+            assert roots.tolist() == [1]
+            seen[kind].append(torch.autograd.grad((marks * upstream).sum(), scores)[0])
+    assert torch.equal(*seen[True])
+    assert not torch.allclose(*seen[False])
 
 
 def test_leave_one_out_by_hand() -> None:

@@ -121,7 +121,7 @@ def test_the_table_has_mean_and_spread_over_the_seeds() -> None:
 
 
 PROJECT = Path(__file__).parents[2]
-FOLDERS = sorted(path for path in (PROJECT / "results" / "theory").glob("*") if path.is_dir())
+FOLDERS = sorted({path.parent for path in (PROJECT / "results" / "theory").glob("*/csl-*.json")})
 
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=[folder.name for folder in FOLDERS])

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from jsonargparse import ArgumentParser, Namespace
 
+from policylearn.cli.theory_gradients import gradients_parser, run_gradients
 from policylearn.cli.theory_learn import learn_parser, results_parser, run_learn, run_results
 
 NAME = "theory"
@@ -26,12 +27,19 @@ def add_options(parser: ArgumentParser) -> None:
     actions.add_subcommand("wl", wl, help="the first figure, for any CSL graphs")
     actions.add_subcommand("learn", learn_parser(), help="policies trained from scratch on unions of CSL graphs")
     actions.add_subcommand("results", results_parser(), help="the table of such trainings")
+    actions.add_subcommand("gradients", gradients_parser(), help="which way each estimator pushes the picks")
 
 
 def run(options: Namespace) -> int:
-    """Check, draw or train."""
-    action = {"check": run_checks, "wl": draw_colours, "learn": run_learn, "results": run_results}[options.action]
-    return action(options[options.action])
+    """Check, draw, train or measure."""
+    actions = {
+        "check": run_checks,
+        "wl": draw_colours,
+        "learn": run_learn,
+        "results": run_results,
+        "gradients": run_gradients,
+    }
+    return actions[options.action](options[options.action])
 
 
 def run_checks(options: Namespace) -> int:

@@ -11,8 +11,8 @@ from jsonargparse import ArgumentParser, Namespace
 if TYPE_CHECKING:
     from policylearn.theory import Record
 
-METHODS = ("rloo", "straight_through", "random", "none", "full")
-IN_FIGURE = ("none", "random", "rloo", "straight_through", "full")
+METHODS = ("rloo", "straight_through", "gapped", "random", "none", "full")
+IN_FIGURE = ("none", "random", "rloo", "straight_through", "full", "gapped")
 """The order of the methods in a figure, which gives them the colours of the demo."""
 SETTINGS: dict[str, tuple[type, str]] = {
     "every": (int, "steps between evaluations"),
@@ -23,7 +23,7 @@ SETTINGS: dict[str, tuple[type, str]] = {
     "learning_rate": (float, "of Adam"),
     "epsilon": (float, "of Adam"),
     "clip": (float, "largest norm of the gradient; 0 does not clip"),
-    "tau": (float, "temperature of straight_through"),
+    "tau": (float, "temperature of straight_through and gapped"),
     "calibration": (int, "batches that the norms' statistics are taken from before an evaluation"),
     "test_graphs": (int, "unseen graphs of an evaluation"),
     "settled": (int, "stop after so many evaluations in a row at 99 %; 0 makes all steps"),

@@ -54,7 +54,7 @@ class PolicyConfig:
     standardise: bool = True
     """Divide the advantages of 'rloo' by their standard deviation."""
     tau: float = 1.0
-    """Temperature of 'straight_through'."""
+    """Temperature of 'straight_through' and 'gapped'."""
     node_dropout: float = 0.0
     """Share of the candidates that cannot be picked, in training."""
     mask_selected: bool = True

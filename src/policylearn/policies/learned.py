@@ -21,7 +21,7 @@ from policylearn.nn import (
     segment_max,
     segment_mean,
 )
-from policylearn.policies.estimators import Estimator, gumbel, straight_through
+from policylearn.policies.estimators import ESTIMATORS, Estimator, gapped, gumbel, straight_through
 from policylearn.policies.protocol import unpicked
 
 Mode = Literal["incremental", "paper"]
@@ -48,11 +48,11 @@ class LearnedPolicy(nn.Module):
         picks: T.
         mode: `incremental` computes each copy once and keeps its state, one pass a step; it needs norms that do not mix
             the copies. `paper` runs the whole bag anew at each step, as the authors' code does.
-        estimator: how gradients reach the picks: `rloo` (score function, see `models.objective`) or
-            `straight_through` (the paper's).
+        estimator: how gradients reach the picks: `rloo` (score function, see `models.objective`),
+            `straight_through` (the paper's) or `gapped` (a form of it that varies less).
         samples: K, bags drawn a graph for `rloo`.
         standardise: whether `rloo` divides its advantages by their standard deviation.
-        tau: temperature of `straight_through`.
+        tau: temperature of `straight_through` and `gapped`.
         node_dropout: share of the candidates that cannot be picked, drawn anew at each training step and pick; a graph
             always keeps one.
         mask_selected: do not pick a node twice, until all are used.
@@ -84,8 +84,8 @@ class LearnedPolicy(nn.Module):
             raise ValueError(f"'picks' must be >= 0 (got {picks}); use FullPolicy for every node")
         if mode not in ("incremental", "paper"):
             raise ValueError(f"'mode' must be 'incremental' or 'paper' (got '{mode}')")
-        if estimator not in ("rloo", "straight_through"):
-            raise ValueError(f"'estimator' must be 'rloo' or 'straight_through' (got '{estimator}')")
+        if estimator not in ESTIMATORS:
+            raise ValueError(f"'estimator' must be one of {', '.join(ESTIMATORS)} (got '{estimator}')")
         if estimator == "rloo" and samples < 2:
             raise ValueError(
                 f"'samples' must be >= 2 for 'rloo' (got {samples}); one bag has no others to compare with"
@@ -180,8 +180,9 @@ class LearnedPolicy(nn.Module):
         return free & ((keys >= self.node_dropout) | (keys >= top))
 
     def _draw(self, logits: Tensor, noise: Tensor, members: Members) -> _Pick:
-        if self.training and self.estimator == "straight_through":
-            roots, marks = straight_through(logits, noise, self.tau, members.batch, members.num_graphs)
+        if self.training and self.estimator != "rloo":
+            through = gapped if self.estimator == "gapped" else straight_through
+            roots, marks = through(logits, noise, self.tau, members.batch, members.num_graphs)
             return _Pick(roots, logits, marks=marks)
         roots = segment_argmax((logits + noise).detach(), members.batch, members.num_graphs)
         log_prob = segment_log_softmax(logits, members.batch, members.num_graphs).index_select(0, roots)

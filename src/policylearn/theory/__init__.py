@@ -9,6 +9,8 @@ from policylearn.theory.chance import (
 )
 from policylearn.theory.checks import CHECKS, Check
 from policylearn.theory.depth import diameters, layers_needed, mark_is_seen
+from policylearn.theory.gradient_records import GradientRecord, gradient_table, load_gradients, measure_all
+from policylearn.theory.gradients import GradientConfig, Push, measure
 from policylearn.theory.identify import BagKinds, Identification, bag_kinds, collection_told_apart, identification
 from policylearn.theory.learning import METHODS, Evaluation, Learned, LearningConfig, Method, learn
 from policylearn.theory.records import Record, load_record, load_records, run_all, save_record
@@ -26,10 +28,13 @@ __all__ = [
     "Check",
     "Colouring",
     "Evaluation",
+    "GradientConfig",
+    "GradientRecord",
     "Identification",
     "Learned",
     "LearningConfig",
     "Method",
+    "Push",
     "Record",
     "Separation",
     "Summary",
@@ -41,15 +46,19 @@ __all__ = [
     "degree_aware_policy",
     "diameters",
     "expected_draws",
+    "gradient_table",
     "identification",
     "layers_needed",
     "learn",
     "learning_table",
+    "load_gradients",
     "load_record",
     "load_records",
     "mark_is_seen",
     "markdown_table",
     "marked_copies",
+    "measure",
+    "measure_all",
     "one_shot_policy",
     "refine",
     "run_all",

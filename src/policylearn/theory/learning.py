@@ -26,12 +26,12 @@ from policylearn.models import (
 )
 from policylearn.models.config import PolicyName
 from policylearn.nn import Graphs, NodePooling
-from policylearn.policies import LearnedPolicy
+from policylearn.policies import ESTIMATORS, Estimator, LearnedPolicy
 from policylearn.theory.chance import covered
 
-Method = Literal["rloo", "straight_through", "random", "none", "full"]
+Method = Literal["rloo", "straight_through", "gapped", "random", "none", "full"]
 METHODS: tuple[Method, ...] = get_args(Method)
-LEARNED: tuple[Method, ...] = ("rloo", "straight_through")
+LEARNED = ESTIMATORS
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ class LearningConfig:
     clip: float = 0.0
     """Largest norm of the gradient; 0 does not clip."""
     tau: float = 1.0
-    """Temperature of straight_through."""
+    """Temperature of straight_through and gapped."""
     calibration: int = 20
     """Batches from which the norms' statistics are taken before an evaluation."""
     test_graphs: int = 200
@@ -233,11 +233,11 @@ def fresh_graphs(config: LearningConfig, stream: int, size: int) -> Iterator[Bat
 def new_model(config: LearningConfig) -> SubgraphGNN:
     """The untrained model of a configuration; the weights depend on the seed alone."""
     network = NetworkConfig(channels=config.channels, layers=config.layers)
-    names: dict[Method, PolicyName] = {"random": "random", "none": "none", "full": "full"}
+    name, estimator = named_policy(config.method)
     policy = PolicyConfig(
-        name=names.get(config.method, "learned"),
+        name=name,
         picks=config.components,
-        estimator="straight_through" if config.method == "straight_through" else "rloo",
+        estimator=estimator,
         samples=config.samples,
         tau=config.tau,
         seed=config.seed,
@@ -247,6 +247,15 @@ def new_model(config: LearningConfig) -> SubgraphGNN:
         return build_model(
             ModelConfig(outputs=config.classes, prediction=network, policy=policy, readout=config.readout)
         )
+
+
+def named_policy(method: Method) -> tuple[PolicyName, Estimator]:
+    """The policy of a method, and how it learns if it does."""
+    match method:
+        case "random" | "none" | "full":
+            return method, "rloo"
+        case _:
+            return "learned", method
 
 
 def csl_task(classes: int) -> Task:

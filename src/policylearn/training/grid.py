@@ -52,8 +52,8 @@ def read_grid(config: RunConfig) -> Grid:
 
 
 def _without_effect(config: RunConfig) -> tuple[str, ...]:
-    """Only the straight-through estimator has a temperature: without it all taus would give the same run."""
-    straight = "straight_through" in (config.selection.estimator, *config.grid.get("selection.estimator", ()))
+    """Score functions have no temperature: with them alone all taus would give the same run."""
+    straight = {config.selection.estimator, *config.grid.get("selection.estimator", ())} != {"rloo"}
     others = set(config.grid) - {"selection.tau"}
     return ("selection.tau",) if "selection.tau" in config.grid and not straight and others else ()
 

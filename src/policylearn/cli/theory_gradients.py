@@ -1,0 +1,61 @@
+"""``policylearn theory gradients``: which way each estimator pushes the picks."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from jsonargparse import ArgumentParser, Namespace
+
+
+def gradients_parser() -> ArgumentParser:
+    """Options of the action."""
+    parser = ArgumentParser(
+        description="train the prediction network on picks of an untrained policy, then compare each estimator's"
+        " gradient of the policy with the true one; seeds that have a file already are not measured again",
+        allow_abbrev=False,
+    )
+    parser.add_argument("--n", type=int, default=17, help="nodes of each component")
+    parser.add_argument("--l", type=int, default=3, help="components of a graph, and picks")
+    parser.add_argument("--layers", type=int, default=4, help="depth of both networks, at least a component's diameter")
+    parser.add_argument("--seeds", type=int, default=5, help="how many measurements, with seeds 0, 1, ...")
+    parser.add_argument("--steps", type=int, default=300, help="that train the prediction network")
+    parser.add_argument("--batches", type=int, default=100, help="gradients of each estimator, of 32 bags each")
+    parser.add_argument("--reference", type=int, default=400, help="gradients that the true one is taken from")
+    parser.add_argument("--markdown", action="store_true", help="the table as it stands in the documentation")
+    parser.add_argument(
+        "-o", "--output", type=Path, default=Path("results/theory/gradients"), help="folder of a JSON a seed"
+    )
+    return parser
+
+
+def run_gradients(options: Namespace) -> int:
+    """Measure under a progress bar and print the table."""
+    from rich.console import Console
+    from rich.progress import Progress
+    from rich.table import Table
+
+    from policylearn.theory import GradientConfig, LearningConfig, gradient_table, measure_all
+    from policylearn.theory.gradient_records import HEADINGS, gradient_rows
+
+    if options.seeds < 1:
+        raise ValueError(f"'seeds' must be >= 1 (got {options.seeds})")
+    configs = [
+        GradientConfig(
+            LearningConfig(n=options.n, components=options.l, layers=options.layers, seed=seed, steps=options.steps),
+            batches=options.batches,
+            reference=options.reference,
+        )
+        for seed in range(options.seeds)
+    ]
+    with Progress(console=Console(stderr=True), transient=True) as progress:
+        task = progress.add_task("gradients", total=1.0)
+        records = measure_all(configs, options.output, lambda share: progress.update(task, completed=share))
+    if options.markdown:
+        print(gradient_table(records))  # noqa: T201 - the command's answer
+        return 0
+    table = Table(*HEADINGS, title=f"gradients of the picks on ({options.n}, {options.l})-CSL graphs")
+    for row in gradient_rows(records):
+        table.add_row(*row)
+    console = Console()
+    Console(width=None if console.is_terminal else 160).print(table)
+    return 0
