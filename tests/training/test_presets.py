@@ -81,7 +81,9 @@ def test_settings_are_those_of_the_appendix(dataset: str, policy: str, picks: in
     assert (config.pooling, config.readout, config.selection.pooling) == ("mean", "mean", "mean")
     assert config.selection.network is None, "architecturally identical to the prediction network"
     assert config.data.name == dataset
-    assert (config.selection.name, config.selection.estimator) == (policy, "rloo")
+    assert config.selection.name == policy
+    molecules = dataset in ("zinc", "alchemy") or dataset.startswith("ogbg-")
+    assert config.selection.estimator == ("straight_through" if policy == "learned" and molecules else "rloo")
     assert config.optim.learning_rate == facts.rate
     assert (config.optim.eps, config.optim.decay_every) == (1e-3, facts.decay_every)
     assert config.optim.decay == 0.5
@@ -106,6 +108,13 @@ def test_the_selection_rate_follows_the_prediction_rate_on_reddit() -> None:
     config = replace(config, optim=replace(config.optim, learning_rate=0.01))
     groups = step_module(config, tiny_alchemy()).configure_optimizers()["optimizer"].param_groups
     assert [group["lr"] for group in groups] == [0.01, 0.01]
+
+
+@pytest.mark.parametrize(
+    ("dataset", "estimator"), [("own.csv", "straight_through"), ("own.tsv.gz", "straight_through"), ("own.npz", "rloo")]
+)
+def test_tables_of_molecules_learn_as_the_shipped_molecules_do(dataset: str, estimator: str) -> None:
+    assert preset(dataset, "learned", 2).selection.estimator == estimator
 
 
 def test_every_file_is_named_by_the_appendix() -> None:

@@ -9,6 +9,7 @@ from typing import get_args
 from policylearn.data.catalog import find_entry
 from policylearn.data.synthetic import is_synthetic, synthetic_names
 from policylearn.models.config import PolicyName
+from policylearn.policies import Estimator
 from policylearn.training.config import RunConfig
 from policylearn.training.parsing import ConfigError, changed, read_config
 from policylearn.training.sources import TABLES
@@ -19,6 +20,8 @@ MANY_PICKS = 3
 STAND_INS = {"degree": "random", "centrality": "random"}
 """The paper does not train with these; they differ from the other in which nodes they pick alone."""
 WITHOUT_PICKS = ("full", "none")
+FOR_MOLECULES: Estimator = "straight_through"
+"""How a policy learns on a table of SMILES, as in the shipped settings for molecules; docs/decisions.md says why."""
 
 
 def preset(dataset: str, policy: str, picks: int) -> RunConfig:
@@ -39,6 +42,8 @@ def preset(dataset: str, policy: str, picks: int) -> RunConfig:
     chosen = {"name": policy, "picks": 0 if policy in WITHOUT_PICKS else picks}
     path = find_preset(dataset, policy, picks)
     base = RunConfig() if path is None else read_config(path)
+    if policy == "learned" and dataset.endswith(TABLES):
+        chosen["estimator"] = FOR_MOLECULES
     return changed(base, {"data": {"name": dataset}, "selection": chosen}, f"{dataset}/{policy}")
 
 
