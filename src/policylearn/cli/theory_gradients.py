@@ -19,8 +19,13 @@ def gradients_parser() -> ArgumentParser:
     parser.add_argument("--layers", type=int, default=4, help="depth of both networks, at least a component's diameter")
     parser.add_argument("--seeds", type=int, default=5, help="how many measurements, with seeds 0, 1, ...")
     parser.add_argument("--steps", type=int, default=300, help="that train the prediction network")
-    parser.add_argument("--batches", type=int, default=100, help="gradients of each estimator, of 32 bags each")
-    parser.add_argument("--reference", type=int, default=400, help="gradients that the true one is taken from")
+    parser.add_argument(
+        "--batches",
+        type=int,
+        default=100,
+        help="gradients of each estimator, of 32 bags each",
+    )
+    parser.add_argument("--reference", type=int, default=300, help="gradients that the true one is taken from")
     parser.add_argument("--markdown", action="store_true", help="the table as it stands in the documentation")
     parser.add_argument(
         "-o", "--output", type=Path, default=Path("results/theory/gradients"), help="folder of a JSON a seed"

@@ -14,7 +14,15 @@ from policylearn.theory.gradients import GradientConfig, Push, measure
 from policylearn.theory.learning import LearningConfig
 from policylearn.theory.records import commit, machine, versions
 
-HEADINGS = ("estimator", "tau", "share of the true gradient, by seed", "right way", "wrong way", "scatter of one step")
+HEADINGS = (
+    "estimator",
+    "tau",
+    "statistics",
+    "share of the true gradient, by seed",
+    "right way",
+    "wrong way",
+    "scatter of one step",
+)
 SURE = 2.0
 """Standard errors from which a direction counts."""
 
@@ -79,11 +87,13 @@ def gradient_rows(records: Iterable[GradientRecord]) -> list[tuple[str, ...]]:
     rows: list[tuple[str, ...]] = []
     for pushes in zip(*(record.pushes for record in records), strict=True):
         first: Push = pushes[0]
-        assert len({(push.estimator, push.tau) for push in pushes}) == 1, "every measurement has the same candidates"
+        kinds = {(push.estimator, push.tau, push.fixed) for push in pushes}
+        assert len(kinds) == 1, "every measurement has the same candidates"
         rows.append(
             (
                 first.estimator,
                 "" if first.estimator == "rloo" else f"{first.tau:g}",
+                "fixed" if first.fixed else "of the batch",
                 ", ".join(f"{push.along:.2f} ± {push.error:.2f}" for push in pushes),
                 f"{sum(push.along > SURE * push.error for push in pushes)} of {len(pushes)}",
                 f"{sum(push.along < -SURE * push.error for push in pushes)} of {len(pushes)}",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import product
 
 import torch
 from torch import Tensor
@@ -32,8 +33,8 @@ class GradientConfig:
     """Graphs, networks and seed; `steps` train the prediction network on picks of the untrained policy, and `bags` is
     how many bags one gradient is taken from."""
     batches: int = 100
-    """Gradients of each estimator."""
-    reference: int = 400
+    """Gradients of each estimator, with either statistics."""
+    reference: int = 300
     """Gradients of rloo that the true one is taken from."""
 
     def __post_init__(self) -> None:
@@ -49,6 +50,7 @@ class Push:
     Args:
         estimator: whose.
         tau: its temperature.
+        fixed: whether the prediction network's norms had fixed statistics, or those of the batch as in training.
         along: mean share of the true gradient, which is 1 without bias and negative if it goes the other way.
         error: standard error of ``along``.
         scatter: standard deviation of the share over single gradients.
@@ -56,6 +58,7 @@ class Push:
 
     estimator: Estimator
     tau: float
+    fixed: bool
     along: float
     error: float
     scatter: float
@@ -64,14 +67,14 @@ class Push:
 def measure(config: GradientConfig, report: Callable[[float], None] | None = None) -> list[Push]:
     """Train the prediction network on the picks of an untrained policy, then compare the policy's gradients.
 
-    The norms of the prediction network are fixed, so that a bag has no say in another's loss: then the mean of rloo's
-    gradients is that of the expected loss.
+    The true gradient is that of the expected loss as an evaluation has it, with fixed statistics in the norms of the
+    prediction network: then a bag has no say in another's loss, and the mean of rloo's gradients has no bias.
 
     Args:
         config: what and how.
         report: told of the share that is done.
     """
-    total = config.learning.steps + config.reference + config.batches * len(CANDIDATES)
+    total = config.learning.steps + config.reference + 2 * config.batches * len(CANDIDATES)
     done = 0
 
     def tick() -> None:
@@ -86,14 +89,16 @@ def measure(config: GradientConfig, report: Callable[[float], None] | None = Non
         true = gradient / config.reference + (true if len(true) else 0.0)
         tick()
     pushes = []
-    for estimator, tau in CANDIDATES:
+    for fixed, (estimator, tau) in product((True, False), CANDIDATES):
+        model.train(not fixed)
+        learned_policy(model).train()
         shares = []
         for gradient in gradients(model, config.learning, estimator, tau, stream=4, batches=config.batches):
             shares.append(float(gradient @ true / (true @ true)))
             tick()
         found = torch.tensor(shares, dtype=torch.float64)
         scatter = float(found.std())
-        pushes.append(Push(estimator, tau, float(found.mean()), scatter / config.batches**0.5, scatter))
+        pushes.append(Push(estimator, tau, fixed, float(found.mean()), scatter / config.batches**0.5, scatter))
     return pushes
 
 
