@@ -33,8 +33,7 @@ PROJECT = Path(__file__).parents[2]
 def test_rloo_has_no_bias_and_every_candidate_is_measured() -> None:
     shares: list[float] = []
     pushes = measure(SMALL, shares.append)
-    assert [(push.estimator, push.tau) for push in pushes] == 2 * list(CANDIDATES)
-    assert [push.fixed for push in pushes] == [True] * len(CANDIDATES) + [False] * len(CANDIDATES)
+    assert [(push.estimator, push.tau) for push in pushes] == list(CANDIDATES)
     rloo = pushes[0]
     assert abs(rloo.along - 1) < 3 * rloo.error
     assert rloo.error < 0.2
@@ -55,14 +54,14 @@ def test_only_the_policy_has_gradients_and_nothing_is_moved_by_measuring() -> No
 
 
 def test_a_measurement_is_kept_and_not_made_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    pushes = [Push("rloo", 1.0, True, 0.9, 0.05, 0.5), Push("gapped", 0.33, False, -2.0, 0.5, 5.0)]
+    pushes = [Push("rloo", 1.0, 0.9, 0.05, 0.5), Push("gapped", 0.33, -2.0, 0.5, 5.0)]
     monkeypatch.setattr("policylearn.theory.gradient_records.measure", lambda config, report: pushes)
     made = measure_all([SMALL], tmp_path)
-    path = tmp_path / "gradients-13-2-0.json"
+    path = tmp_path / "gradients-13-2-60-0.json"
     assert load_gradients(path) == made[0]
     monkeypatch.setattr("policylearn.theory.gradient_records.measure", lambda config, report: pytest.fail("again"))
     assert measure_all([SMALL], tmp_path) == made
-    with pytest.raises(DataError, match=r"gradients-13-2-0.json: was measured with other settings"):
+    with pytest.raises(DataError, match=r"gradients-13-2-60-0.json: was measured with other settings"):
         measure_all([replace(SMALL, batches=31)], tmp_path)
     path.write_text("{}")
     with pytest.raises(DataError, match=r"cannot be read as a measurement .* remove it to measure again"):
@@ -71,18 +70,20 @@ def test_a_measurement_is_kept_and_not_made_again(tmp_path: Path, monkeypatch: p
 
 def test_the_table_counts_directions_that_are_sure() -> None:
     def record(*shares: float) -> GradientRecord:
-        return GradientRecord(SMALL, tuple(Push("straight_through", 0.33, False, share, 0.5, 3.0) for share in shares))
+        return GradientRecord(SMALL, tuple(Push("straight_through", 0.33, share, 0.5, 3.0) for share in shares))
 
     table = gradient_table([record(1.2), record(-1.2), record(0.9)]).splitlines()
     assert table[2] == (
-        "| straight_through | 0.33 | of the batch | 1.20 ± 0.50, -1.20 ± 0.50, 0.90 ± 0.50 | 1 of 3 | 1 of 3 | 3.0 |"
+        "| straight_through | 0.33 | 60 steps | 1.20 ± 0.50, -1.20 ± 0.50, 0.90 ± 0.50 | 1 of 3 | 1 of 3 | 3.0 |"
     )
 
 
 def test_the_page_says_what_the_stored_measurements_say() -> None:
-    records = [load_gradients(path) for path in sorted((PROJECT / "results/theory/gradients").glob("*.json"))]
-    assert [record.config.learning.seed for record in records] == [0, 1, 2, 3, 4]
-    assert gradient_table(records) in (PROJECT / "docs" / "theory.md").read_text(encoding="utf-8"), (
+    found = map(load_gradients, (PROJECT / "results/theory/gradients").glob("*.json"))
+    records = {(record.config.learning.steps, record.config.learning.seed): record for record in found}
+    assert sorted(records) == [(steps, seed) for steps in (50, 300) for seed in range(5)]
+    table = gradient_table(records[place] for place in sorted(records))
+    assert table in (PROJECT / "docs" / "theory.md").read_text(encoding="utf-8"), (
         "write the table anew with: policylearn theory gradients --markdown"
     )
 

@@ -11,24 +11,24 @@ def gradients_parser() -> ArgumentParser:
     """Options of the action."""
     parser = ArgumentParser(
         description="train the prediction network on picks of an untrained policy, then compare each estimator's"
-        " gradient of the policy with the true one; seeds that have a file already are not measured again",
+        " gradient of the policy with the true one; what has a file already is not measured again",
         allow_abbrev=False,
     )
     parser.add_argument("--n", type=int, default=17, help="nodes of each component")
     parser.add_argument("--l", type=int, default=3, help="components of a graph, and picks")
     parser.add_argument("--layers", type=int, default=4, help="depth of both networks, at least a component's diameter")
     parser.add_argument("--seeds", type=int, default=5, help="how many measurements, with seeds 0, 1, ...")
-    parser.add_argument("--steps", type=int, default=300, help="that train the prediction network")
+    parser.add_argument("--steps", type=int, nargs="+", default=[50, 300], help="that train the prediction network")
     parser.add_argument(
         "--batches",
         type=int,
         default=100,
         help="gradients of each estimator, of 32 bags each",
     )
-    parser.add_argument("--reference", type=int, default=300, help="gradients that the true one is taken from")
+    parser.add_argument("--reference", type=int, default=200, help="gradients that the true one is taken from")
     parser.add_argument("--markdown", action="store_true", help="the table as it stands in the documentation")
     parser.add_argument(
-        "-o", "--output", type=Path, default=Path("results/theory/gradients"), help="folder of a JSON a seed"
+        "-o", "--output", type=Path, default=Path("results/theory/gradients"), help="folder of a JSON each"
     )
     return parser
 
@@ -46,10 +46,11 @@ def run_gradients(options: Namespace) -> int:
         raise ValueError(f"'seeds' must be >= 1 (got {options.seeds})")
     configs = [
         GradientConfig(
-            LearningConfig(n=options.n, components=options.l, layers=options.layers, seed=seed, steps=options.steps),
+            LearningConfig("straight_through", options.n, options.l, seed=seed, steps=steps, layers=options.layers),
             batches=options.batches,
             reference=options.reference,
         )
+        for steps in options.steps
         for seed in range(options.seeds)
     ]
     with Progress(console=Console(stderr=True), transient=True) as progress:

@@ -1,4 +1,4 @@
-"""Measurements of gradients: one JSON file a seed, written once, and their table."""
+"""Measurements of gradients: one JSON file each, written once, and their table."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from statistics import median
 
 from policylearn.data import DataError
 from policylearn.data.atomic import write_text
+from policylearn.policies import Estimator
 from policylearn.theory.gradients import GradientConfig, Push, measure
 from policylearn.theory.learning import LearningConfig
 from policylearn.theory.records import commit, machine, versions
@@ -17,7 +18,7 @@ from policylearn.theory.records import commit, machine, versions
 HEADINGS = (
     "estimator",
     "tau",
-    "statistics",
+    "after",
     "share of the true gradient, by seed",
     "right way",
     "wrong way",
@@ -29,7 +30,7 @@ SURE = 2.0
 
 @dataclass(frozen=True)
 class GradientRecord:
-    """One seed: what was asked for, what was measured, and with what."""
+    """One measurement: what was asked for, what was measured, and with what."""
 
     config: GradientConfig
     pushes: tuple[Push, ...]
@@ -44,14 +45,14 @@ def measure_all(
     """Make the measurements that have no file yet, and return them all.
 
     Args:
-        configs: one a seed.
+        configs: which.
         folder: of the files.
         report: told of the share that is done.
     """
     found = []
     for number, config in enumerate(configs):
         learning = config.learning
-        path = folder / f"gradients-{learning.n}-{learning.components}-{learning.seed}.json"
+        path = folder / f"gradients-{learning.n}-{learning.components}-{learning.steps}-{learning.seed}.json"
         if path.exists():
             record = load_gradients(path)
             if record.config != config:
@@ -83,24 +84,23 @@ def load_gradients(path: Path) -> GradientRecord:
 
 
 def gradient_rows(records: Iterable[GradientRecord]) -> list[tuple[str, ...]]:
-    """A row an estimator and temperature, in the order of `HEADINGS`."""
-    rows: list[tuple[str, ...]] = []
-    for pushes in zip(*(record.pushes for record in records), strict=True):
-        first: Push = pushes[0]
-        kinds = {(push.estimator, push.tau, push.fixed) for push in pushes}
-        assert len(kinds) == 1, "every measurement has the same candidates"
-        rows.append(
-            (
-                first.estimator,
-                "" if first.estimator == "rloo" else f"{first.tau:g}",
-                "fixed" if first.fixed else "of the batch",
-                ", ".join(f"{push.along:.2f} ± {push.error:.2f}" for push in pushes),
-                f"{sum(push.along > SURE * push.error for push in pushes)} of {len(pushes)}",
-                f"{sum(push.along < -SURE * push.error for push in pushes)} of {len(pushes)}",
-                f"{median(push.scatter for push in pushes):.1f}",
-            )
+    """A row an estimator, temperature and number of steps, in the order of `HEADINGS`."""
+    groups: dict[tuple[Estimator, float, int], list[Push]] = {}
+    for record in records:
+        for push in record.pushes:
+            groups.setdefault((push.estimator, push.tau, record.config.learning.steps), []).append(push)
+    return [
+        (
+            estimator,
+            "" if estimator == "rloo" else f"{tau:g}",
+            f"{steps} steps",
+            ", ".join(f"{push.along:.2f} ± {push.error:.2f}" for push in pushes),
+            f"{sum(push.along > SURE * push.error for push in pushes)} of {len(pushes)}",
+            f"{sum(push.along < -SURE * push.error for push in pushes)} of {len(pushes)}",
+            f"{median(push.scatter for push in pushes):.1f}",
         )
-    return rows
+        for (estimator, tau, steps), pushes in groups.items()
+    ]
 
 
 def gradient_table(records: Iterable[GradientRecord]) -> str:
