@@ -18,6 +18,7 @@ import pytest
 from policylearn.training import ConfigError, RunConfig, Source, Trained, changed, load_source, read_config
 from policylearn.training import sweep as sweeping
 from policylearn.training.grid import read_grid
+from policylearn.training.parsing import with_setting
 from policylearn.training.presets import preset
 from policylearn.training.study import BEGUN, LABEL, SURPLUS, claim, live_trials, open_study, queue_missing
 from policylearn.training.sweep import sweep
@@ -206,12 +207,11 @@ def test_a_storage_that_is_none_is_named(source: Source, tmp_path: Path) -> None
         sweep(configuration(), source, tmp_path, storage=f"sqlite:///{tmp_path / 'no' / 'such' / 'folder.db'}")
 
 
-def test_the_temperature_counts_for_straight_through_alone() -> None:
-    config = preset("zinc", "learned", 2)
-    assert len(read_grid(config).combinations()) == 3
-    assert read_grid(config).without_effect == ("selection.tau",)
-    straight = replace(config, selection=replace(config.selection, estimator="straight_through"))
-    assert len(read_grid(straight).combinations()) == 12
+@pytest.mark.parametrize(("estimator", "combinations"), [("rloo", 3), ("straight_through", 12), ("gapped", 12)])
+def test_the_temperature_counts_unless_the_gradient_is_a_score_function(estimator: str, combinations: int) -> None:
+    config = with_setting(preset("zinc", "learned", 2), "selection.estimator", estimator)
+    assert len(read_grid(config).combinations()) == combinations
+    assert read_grid(config).without_effect == (("selection.tau",) if estimator == "rloo" else ())
 
 
 def test_without_optuna_it_says_how_to_get_it(source: Source, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
