@@ -52,9 +52,9 @@ class CategoricalEncoder(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         """Encode ids, ``(N, F) -> (N, C)``."""
         check_ids(x, self.sizes)
-        encoded: Tensor = self.tables[0](x[:, 0])
+        encoded: Tensor = self.tables[0](x[:, 0].long())
         for column, table in enumerate(self.tables[1:], start=1):
-            encoded = encoded + table(x[:, column])
+            encoded = encoded + table(x[:, column].long())
         return encoded
 
 
@@ -109,7 +109,7 @@ class CategoricalEdges(nn.Module):
     def index(self, edge_attr: Tensor) -> Tensor:
         """Which combination each edge has, ``(E, D) -> (E,)``; it depends on no weight."""
         check_ids(edge_attr, self.sizes)
-        index = edge_attr[:, 0]
+        index = edge_attr[:, 0].long()  # narrow integers would overflow below
         for column, size in enumerate(self.sizes[1:], start=1):
             index = index * size + edge_attr[:, column]
         return index
