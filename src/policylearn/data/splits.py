@@ -42,7 +42,10 @@ class Split:
     def validate(self, graphs: int, source: str = "the split") -> Split:
         """Return self, or raise a `DataError`: empty training part, index out of range, repeated or shared graph."""
         if not len(self.train):
-            raise DataError(f"{source}: 'train' is empty; a split needs at least one graph to learn from")
+            raise DataError(
+                f"{source}: 'train' is empty; a split needs at least one graph to learn from;"
+                " split another way, such as at random"
+            )
         for part in PARTS:
             indices = getattr(self, part)
             outside = indices[(indices < 0) | (indices >= graphs)]

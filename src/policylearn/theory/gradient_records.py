@@ -14,6 +14,7 @@ from policylearn.policies import Estimator
 from policylearn.theory.gradients import GradientConfig, Push, measure
 from policylearn.theory.learning import LearningConfig
 from policylearn.theory.records import commit, machine, versions
+from policylearn.theory.summary import markdown
 
 HEADINGS = (
     "estimator",
@@ -105,5 +106,4 @@ def gradient_rows(records: Iterable[GradientRecord]) -> list[tuple[str, ...]]:
 
 def gradient_table(records: Iterable[GradientRecord]) -> str:
     """The same as a markdown table."""
-    rows = [HEADINGS, ("---",) * len(HEADINGS), *gradient_rows(records)]
-    return "\n".join("| " + " | ".join(row) + " |" for row in rows)
+    return markdown(HEADINGS, gradient_rows(records))

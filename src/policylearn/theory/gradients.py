@@ -80,10 +80,11 @@ def measure(config: GradientConfig, report: Callable[[float], None] | None = Non
             report(done / total)
 
     model = with_undecided_policy(config.learning, tick)
-    true = torch.zeros(0)
+    unbiased = []
     for gradient in gradients(model, config.learning, "rloo", 1.0, stream=3, batches=config.reference):
-        true = gradient / config.reference + (true if len(true) else 0.0)
+        unbiased.append(gradient)
         tick()
+    true = torch.stack(unbiased).mean(0)
     pushes = []
     model.train()
     for estimator, tau in CANDIDATES:

@@ -111,5 +111,10 @@ def summarise(records: Iterable[Record]) -> list[Summary]:
 
 def learning_table(summaries: Iterable[Summary]) -> str:
     """Summaries as a markdown table."""
-    rows = [HEADINGS, ("---",) * len(HEADINGS), *(summary.cells() for summary in summaries)]
-    return "\n".join("| " + " | ".join(row) + " |" for row in rows)
+    return markdown(HEADINGS, [summary.cells() for summary in summaries])
+
+
+def markdown(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A markdown table."""
+    lines = [headings, ["---"] * len(headings), *rows]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)

@@ -23,6 +23,7 @@ from policylearn.data import (
 from policylearn.data.convert import TableReport
 from policylearn.data.convert.infer import standardise
 from policylearn.data.molecules import feature_tables
+from policylearn.data.splits import PARTS
 from policylearn.nn import Features
 from policylearn.training.config import DataConfig, SplitName
 
@@ -84,12 +85,28 @@ def _from_table(config: DataConfig, progress: Callable[[int, int], None] | None)
     )
     dataset = Dataset(path.name, table.graphs, table.task, (), None, path)
     default: SplitName = "column" if config.split_column else "scaffold"
-    dataset = _split(dataset, replace(config, split=config.split or default))
+    split = config.split or default
+    dataset = _split(dataset, replace(config, split=split))
+    if split != "folds":
+        _check_parts(dataset, split)
     if table.task.scaling is not None:
         # Known only now: what the network may see of the targets is the training part alone.
         scaling = standardise(table.graphs.y[dataset.splits[0].train])
         dataset = replace(dataset, task=replace(table.task, scaling=scaling))
     return Source(dataset, *describe_features(table.graphs, True), True, table.report, table.explanation)
+
+
+def _check_parts(dataset: Dataset, split: SplitName) -> None:
+    """Raise where a part has no row: a training would find out at its end."""
+    sizes = {part: len(getattr(dataset.splits[0], part)) for part in PARTS}
+    empty = [part for part, size in sizes.items() if not size]
+    if empty:
+        found = ", ".join(f"{part} {size}" for part, size in sizes.items())
+        raise DataError(
+            f"{dataset.name}: the {split} split of its {len(dataset.graphs)} rows leaves none for '{empty[0]}'"
+            f" ({found}); give more rows, split with --data.split random (ten rows at least), or name a --data.split_column that"
+            " says train, valid and test"
+        )
 
 
 def _split(dataset: Dataset, config: DataConfig) -> Dataset:
