@@ -104,8 +104,8 @@ def _check_parts(dataset: Dataset, split: SplitName) -> None:
         found = ", ".join(f"{part} {size}" for part, size in sizes.items())
         raise DataError(
             f"{dataset.name}: the {split} split of its {len(dataset.graphs)} rows leaves none for '{empty[0]}'"
-            f" ({found}); give more rows, split with --data.split random (ten rows at least), or name a --data.split_column that"
-            " says train, valid and test"
+            f" ({found}); give more rows, split with --data.split random (ten rows at least), or name a"
+            " --data.split_column that says train, valid and test"
         )
 
 
