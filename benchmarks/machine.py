@@ -16,17 +16,21 @@ PROJECT = Path(__file__).parents[1]
 RESULTS = PROJECT / "benchmarks" / "results"
 
 
-def keep(name: str, result: dict[str, Any]) -> Path:
-    """Write a result with date, machine, memory, versions and commit to ``benchmarks/results/NAME.json``."""
+def describe() -> dict[str, Any]:
+    """Date, machine, memory and commit."""
     pages = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    machine = {
+    return {
         "date": datetime.now(UTC).date().isoformat(),
         **describe_machine(),
         "memory_gib": round(pages / 2**30, 1),
-        "versions": {package: version(package) for package in (*PACKAGES, "numba")},
         "commit": commit(PROJECT / "benchmarks" / "*.py"),
     }
+
+
+def keep(name: str, result: dict[str, Any]) -> Path:
+    """Write a result with date, machine, memory, versions and commit to ``benchmarks/results/NAME.json``."""
+    versions = {package: version(package) for package in (*PACKAGES, "numba")}
     RESULTS.mkdir(parents=True, exist_ok=True)
     path = RESULTS / f"{name}.json"
-    path.write_text(json.dumps({"machine": machine, **result}, indent=2) + "\n")
+    path.write_text(json.dumps({"machine": describe() | {"versions": versions}, **result}, indent=2) + "\n")
     return path

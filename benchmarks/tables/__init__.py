@@ -1,0 +1,1 @@
+"""Small tables of molecules: policylearn beside what a chemist already has, on the very same files."""
