@@ -32,8 +32,7 @@ from benchmarks.machine import PROJECT, describe
 from benchmarks.tables.splits import TABLES, MoleculeTable, split_file
 
 RECORDS = PROJECT / "results" / "peers"
-DESCRIPTORS = Path(__file__).with_name("descriptors.py")
-PEERS = ("boosting", "mlp", "chemprop", "chemprop-rdkit2d")
+PEERS = ("boosting", "perceptron", "chemprop", "chemprop-rdkit2d")
 FEATURES = {"chemprop": [], "chemprop-rdkit2d": ["--molecule-featurizers", "rdkit_2d"]}
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
 PACKAGES = ("chemprop", "torch", "scikit-learn", "rdkit", "numpy")
@@ -51,7 +50,8 @@ class Job:
     def command(self, python: Path, file: Path, out: Path) -> list[str]:
         """What to run; it writes its predictions below ``out``."""
         if self.peer not in FEATURES:
-            return [str(python), str(DESCRIPTORS), self.peer, str(file), self.table.kind, str(self.seed), str(out)]
+            module = f"benchmarks.tables.{self.peer}"
+            return [str(python), "-m", module, str(file), self.table.kind, str(self.seed), str(out)]
         columns = ["--smiles-columns", "smiles", "--target-columns", *self.table.targets, "--splits-column", "split"]
         seeds = ["--pytorch-seed", str(self.seed), "--data-seed", str(self.seed)]
         train = [str(python.with_name("chemprop")), "train", "--data-path", str(file), "--output-dir", str(out)]
@@ -93,7 +93,11 @@ def run(job: Job, python: Path, work: Path, where: dict[str, Any]) -> dict[str, 
         command, start = job.command(python, file, out), time.monotonic()
         with log.open("w") as output:
             process = subprocess.Popen(
-                command, stdout=output, stderr=subprocess.STDOUT, env=os.environ | ONE_THREAD, cwd=out
+                command,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                env=os.environ | ONE_THREAD,
+                cwd=out if job.peer in FEATURES else PROJECT,  # our own peers are modules of this folder
             )
             _, status, usage = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
