@@ -1,8 +1,8 @@
 """What the peers on RDKit's 2-D descriptors share: the descriptors of a table, and the file of predictions.
 
 Each such peer is a program of its own, which `peers` runs in the environment of ``benchmarks/peers-requirements.txt``:
-``python -m benchmarks.tables.boosting TABLE KIND SEED FOLDER``. It writes ``FOLDER/val.csv`` and ``FOLDER/test.csv``, one
-row of predictions per molecule, in the order of the table.
+``python -m benchmarks.tables.boosting TABLE KIND SEED FOLDER``. It writes ``FOLDER/val.csv`` and ``FOLDER/test.csv``,
+one row of predictions per molecule, in the order of the table.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """A peer: RDKit's descriptors and a multilayer perceptron, which tells what a graph adds to them.
 
-Two hidden layers. Optimiser, schedule and scaling of the descriptors are taken over from an earlier trial on molesol and
-FreeSolv, of which it is not recorded on what they were chosen; width and depth were set once. No setting was changed
-after a score of these runs was seen.
+Two hidden layers. Optimiser, schedule and scaling of the descriptors are taken over from an earlier trial on molesol
+and FreeSolv, of which it is not recorded on what they were chosen; width and depth were set once. No setting was
+changed after a score of these runs was seen.
 """
 
 from __future__ import annotations
