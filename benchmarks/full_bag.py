@@ -13,9 +13,9 @@ import torch
 from rich.progress import track
 
 from benchmarks.machine import keep
-from policylearn.bench.memory import peak, resident
 from policylearn.data import BatchLoader, load_dataset
 from policylearn.models import ModelConfig, NetworkConfig, PolicyConfig, build_model
+from policylearn.studies.bench.memory import peak, resident
 
 DATASET = "reddit-binary"
 BATCH = 32

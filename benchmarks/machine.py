@@ -9,7 +9,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from policylearn.experiments.provenance import commit, describe_machine
+from policylearn.studies.experiments.provenance import commit, describe_machine
 from policylearn.training.runs import PACKAGES
 
 PROJECT = Path(__file__).parents[1]

@@ -19,9 +19,9 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.machine import PROJECT, keep
-from policylearn.bench.memory import peak, resident, run_alone
 from policylearn.data import Dataset, load_dataset, make_batch
 from policylearn.models import ModelConfig, NetworkConfig, PolicyConfig, build_model, objective
+from policylearn.studies.bench.memory import peak, resident, run_alone
 
 DATASET = "reddit-binary"
 PICKS = (1, 2, 4, 8)

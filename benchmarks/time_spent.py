@@ -18,9 +18,9 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.machine import keep
-from policylearn.bench.cases import CASES, Phase, Settings
-from policylearn.bench.contenders import Batches, make_ours, model_config
 from policylearn.policies import Estimator
+from policylearn.studies.bench.cases import CASES, Phase, Settings
+from policylearn.studies.bench.contenders import Batches, make_ours, model_config
 from policylearn.training import DataConfig, load_source
 
 STEPS = 10

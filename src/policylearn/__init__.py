@@ -4,7 +4,7 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from policylearn.training.predictor import Predictor, load
+    from policylearn.prediction.predictor import Predictor, load
 
 __all__ = ["Predictor", "__version__", "load"]
 __version__ = version("policylearn")
@@ -13,7 +13,7 @@ __version__ = version("policylearn")
 def __getattr__(name: str) -> Any:
     """Import what needs torch once it is asked for, so that ``import policylearn`` and ``--help`` are quick."""
     if name in ("Predictor", "load"):
-        from policylearn.training import predictor
+        from policylearn.prediction import predictor
 
         return getattr(predictor, name)
     raise AttributeError(f"module 'policylearn' has no attribute '{name}'")

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 import torch
 
-from policylearn.bench import Report
 from policylearn.cli import main
+from policylearn.studies.bench import BenchReport
 from tests.training.tiny import write_graphs
 
 PNG = b"\x89PNG\r\n\x1a\n"
@@ -31,7 +31,7 @@ def test_every_case_is_measured_and_kept(data: str, tmp_path: Path, capsys: pyte
     out = capsys.readouterr().out
     for text in ("learned T=2, straight_through", "learned T=2, rloo", "exponent", str(tmp_path / "bench.json")):
         assert text in out
-    report = Report.from_json((tmp_path / "bench.json").read_text())
+    report = BenchReport.from_json((tmp_path / "bench.json").read_text())
     assert (tmp_path / "bench.png").read_bytes().startswith(PNG)
     assert all(len(timing.ms) == 2 and min(timing.ms) > 0 for timing in report.timings)
     usual = [timing for timing in report.timings if not timing.deterministic]
@@ -60,7 +60,7 @@ def test_json_alone_is_printed(data: str, tmp_path: Path, capsys: pytest.Capture
     assert main(["bench", *words]) == 0
     out = capsys.readouterr().out
     assert json.loads(out) == json.loads((tmp_path / "bench.json").read_text())
-    assert Report.from_json(out).growth == ()
+    assert BenchReport.from_json(out).growth == ()
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 
 from policylearn.cli import main
 from policylearn.training import load_run
-from policylearn.training.again import other_versions
+from policylearn.training.reevaluation import other_versions
 from tests.training.molecules import molesol, small_run, write_table
 from tests.training.tiny import write_graphs
 

@@ -17,9 +17,10 @@ import pytest
 
 from policylearn.cli import main
 from policylearn.data import PackedGraphs
-from policylearn.training import Answer, Predictor, load, load_source
+from policylearn.prediction import Answer, Predictor, load
+from policylearn.prediction.table_writer import Wanted, predict_table
+from policylearn.training import load_source
 from policylearn.training.config import DataConfig
-from policylearn.training.files import Wanted, predict_table
 from tests.training.molecules import molesol, read_table, small_run, write_table
 from tests.training.tiny import write_graphs
 

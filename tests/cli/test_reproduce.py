@@ -10,8 +10,8 @@ import pytest
 from policylearn.cli import main
 from policylearn.cli.reproduce import find_table
 from policylearn.data.root import data_root
-from policylearn.experiments import TABLES, Ledger, Wish, plan
-from policylearn.experiments.claims import claim
+from policylearn.studies.experiments import TABLES, Ledger, Wish, plan
+from policylearn.studies.experiments.claims import claim
 
 SMALL = ["--set", "prediction.channels=4", "prediction.layers=1", "fit.threads=1"]
 needs_csl = pytest.mark.skipif(

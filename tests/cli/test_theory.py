@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from policylearn.cli import main
-from policylearn.theory import CHECKS, Check
+from policylearn.studies.theory import CHECKS, Check
 
 PNG = b"\x89PNG\r\n\x1a\n"
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from policylearn.explain import Chart, Picture, Report, Trace, TracePanel, draw_charts, write_report
+from policylearn.explain import Chart, HtmlReport, Picture, Trace, TracePanel, draw_charts, write_report
 from policylearn.explain.report import frames, script_json
 from policylearn.explain.svg import graph_svg, shades
 from tests.explain.chromium import Browser, find_or_install
@@ -23,7 +23,7 @@ NONE = Trace(RING, 4, (), None)
 def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("report")
     chart = draw_charts([Chart("accuracy", {"a": [[(1, 0.2), (2, 0.9)]]})], folder / "chart.png")
-    report = Report(
+    report = HtmlReport(
         title="Rings & <marks>",
         introduction=["One </script> paragraph."],
         headings=["method", "accuracy"],
@@ -131,4 +131,4 @@ def test_an_edge_is_drawn_once_and_inside() -> None:
 def test_a_page_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(ValueError, match="cannot be written"):
-        write_report(Report("t", [], [], [], [], "", []), tmp_path / "file" / "report.html")
+        write_report(HtmlReport("t", [], [], [], [], "", []), tmp_path / "file" / "report.html")

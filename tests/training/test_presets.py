@@ -16,10 +16,10 @@ from policylearn.data import CATALOG, DataError, Dataset, load_dataset, make_bat
 from policylearn.data.root import data_root
 from policylearn.data.synthetic import molecule_like
 from policylearn.training import ConfigError, RunConfig, make_model
+from policylearn.training.data_source import describe_features
 from policylearn.training.fit import count_parameters
 from policylearn.training.module import RunModule
 from policylearn.training.presets import SHIPPED, preset, preset_names
-from policylearn.training.sources import describe_features
 
 TAUS, DROPS, RATES = [0.33, 0.66, 1.0, 2.0], [0.0, 0.3, 0.5], [0.01, 0.001]
 POLICIES = ("learned", "random", "full", "none")

@@ -20,8 +20,8 @@ from policylearn.training import sweep as sweeping
 from policylearn.training.grid import read_grid
 from policylearn.training.parsing import with_setting
 from policylearn.training.presets import preset
-from policylearn.training.study import BEGUN, LABEL, SURPLUS, claim, live_trials, open_study, queue_missing
 from policylearn.training.sweep import sweep
+from policylearn.training.sweep_trials import BEGUN, LABEL, SURPLUS, claim, live_trials, open_study, queue_missing
 
 optuna = pytest.importorskip("optuna", reason="the extra 'sweep' is not installed")
 

@@ -12,7 +12,7 @@ from jsonargparse import ArgumentParser, Namespace
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from policylearn.bench import Report, Settings
+    from policylearn.studies.bench import BenchReport, Settings
 
 NAME = "bench"
 HELP = "measure speed and memory here, against replicated edges and against the machine's limit"
@@ -60,8 +60,8 @@ def run(options: Namespace) -> int:
 
     from rich.console import Console
 
-    from policylearn.bench import draw_report, make_tables
     from policylearn.data.atomic import write_text
+    from policylearn.studies.bench import draw_report, make_tables
 
     settings = settings_of(options)
     beside = Console(stderr=True)
@@ -89,7 +89,7 @@ def run(options: Namespace) -> int:
 
 def settings_of(options: Namespace) -> Settings:
     """What the options ask for."""
-    from policylearn.bench import QUICK_CASES, Settings
+    from policylearn.studies.bench import QUICK_CASES, Settings
 
     usual = Settings()
     nodes = QUICK_NODES if options.quick else usual.growth_nodes
@@ -108,7 +108,7 @@ def settings_of(options: Namespace) -> Settings:
     )
 
 
-def measure(settings: Settings, command: str, console: Console) -> Report:
+def measure(settings: Settings, command: str, console: Console) -> BenchReport:
     """Run the benchmark under a bar over all of its steps."""
     from rich.progress import (
         BarColumn,
@@ -119,7 +119,7 @@ def measure(settings: Settings, command: str, console: Console) -> Report:
         TimeRemainingColumn,
     )
 
-    from policylearn.bench import run_bench
+    from policylearn.studies.bench import run_bench
 
     columns = (BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("left"), TimeRemainingColumn())
     with Progress(*columns, TextColumn("{task.description}"), console=console) as progress:

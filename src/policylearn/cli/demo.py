@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import TaskID
 
-    from policylearn.theory import Evaluation, Learned, Method
+    from policylearn.studies.theory import Evaluation, Learned, Method
 
 NAME = "demo"
 HELP = "learn to tell graphs apart that ordinary message passing cannot, in a minute, and write a report"
@@ -58,7 +58,7 @@ def train_all(options: Namespace, console: Console) -> list[Learned]:
     """Train every method under one progress bar."""
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-    from policylearn.theory import LearningConfig, learn
+    from policylearn.studies.theory import LearningConfig, learn
 
     columns = (TextColumn("{task.description:8}"), BarColumn(), TextColumn("{task.fields[state]}"), TimeElapsedColumn())
     runs = []
@@ -80,7 +80,7 @@ def train_all(options: Namespace, console: Console) -> list[Learned]:
 
 def row(run: Learned) -> tuple[str, ...]:
     """A method's line of the table."""
-    from policylearn.theory.summary import picks
+    from policylearn.studies.theory.summary import picks
 
     last = run.curve[-1]
     return (

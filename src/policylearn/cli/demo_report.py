@@ -13,9 +13,9 @@ from policylearn.data import make_batch
 from policylearn.data.synthetic import csl_unions
 from policylearn.explain import (
     Chart,
+    HtmlReport,
     Panel,
     Picture,
-    Report,
     Trace,
     TracePanel,
     draw_charts,
@@ -23,7 +23,7 @@ from policylearn.explain import (
     trace,
     write_report,
 )
-from policylearn.theory import Learned, LearningConfig, Method, covered, success_without_replacement
+from policylearn.studies.theory import Learned, LearningConfig, Method, covered, success_without_replacement
 
 SHOWN = 50
 """Graphs among which the one to show is looked for."""
@@ -70,7 +70,7 @@ def write_demo(
         Picture(draw_progress(runs, names, folder / "accuracy.png"), "Accuracy and coverage on unseen graphs."),
     ]
     page = write_report(
-        Report(
+        HtmlReport(
             title="Learning where to look",
             introduction=introduction(config),
             headings=headings,

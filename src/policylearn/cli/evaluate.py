@@ -24,7 +24,7 @@ def run(options: Namespace) -> int:
     """Evaluate and print the metric in full."""
     from rich.console import Console
 
-    from policylearn.training.again import evaluate_again, other_versions
+    from policylearn.training.reevaluation import evaluate_again, other_versions
     from policylearn.training.runs import load_run
 
     found = load_run(options.run)

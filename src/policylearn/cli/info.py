@@ -39,8 +39,8 @@ def run(options: Namespace) -> int:
     if options.run is None:
         wide.print(two_columns("policylearn", installation()))
         return 0
+    from policylearn.prediction.predictor import dependence, looks_at_batch
     from policylearn.training import load_run
-    from policylearn.training.predictor import dependence, looks_at_batch
 
     folder, folds = find_folds(options.run)
     found = load_run(folder)

@@ -15,8 +15,8 @@ from jsonargparse import ArgumentParser, Namespace
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from policylearn.training.files import Progress, Written
-    from policylearn.training.predictor import Predictor
+    from policylearn.prediction.predictor import Predictor
+    from policylearn.prediction.table_writer import Progress, Written
 
 NAME = "predict"
 HELP = "predict on a CSV of SMILES or on packed graphs"
@@ -55,8 +55,8 @@ def run(options: Namespace) -> int:
 
     from rich.console import Console
 
-    from policylearn.training.files import Wanted, predict_packed, predict_table
-    from policylearn.training.predictor import BatchWarning, load
+    from policylearn.prediction.predictor import BatchWarning, load
+    from policylearn.prediction.table_writer import Wanted, predict_packed, predict_table
 
     if options.spread < 0:
         raise ValueError(f"'spread' must be >= 2, or 0 for none (got {options.spread})")

@@ -10,7 +10,7 @@ from jsonargparse import ArgumentParser, Namespace
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from policylearn.experiments import Job, Ledger, Outcome, Table, Wish
+    from policylearn.studies.experiments import Job, Ledger, Outcome, Table, Wish
 
 NAME = "reproduce"
 HELP = "run the paper's tables, resume and share the work, report paper against ours"
@@ -52,7 +52,7 @@ def run(options: Namespace) -> int:
 
     from rich.console import Console
 
-    from policylearn.experiments import TABLES, Ledger, plan, write_report
+    from policylearn.studies.experiments import TABLES, Ledger, plan, write_report
 
     for name in ("lightning.pytorch", "lightning.fabric"):
         logging.getLogger(name).setLevel(logging.WARNING)
@@ -83,7 +83,7 @@ def find_table(name: str, tables: tuple[Table, ...]) -> Table:
 
 def wish_of(options: Namespace) -> Wish:
     """What the options ask for."""
-    from policylearn.experiments import Wish
+    from policylearn.studies.experiments import Wish
 
     return Wish(
         rows=tuple(options.rows),
@@ -115,7 +115,7 @@ def list_tables(ledger: Ledger) -> int:
     from rich.console import Console
     from rich.table import Table as Grid
 
-    from policylearn.experiments import TABLES
+    from policylearn.studies.experiments import TABLES
 
     grid = Grid(box=box.SIMPLE_HEAD, pad_edge=False)
     for heading in ("table", "shows", "columns", "rows that can be run", "runs"):
@@ -137,7 +137,7 @@ def run_with_bars(jobs: list[Job], ledger: Ledger, seconds: float | None, consol
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
     from policylearn.cli.progress import EpochBar
-    from policylearn.experiments import run_jobs
+    from policylearn.studies.experiments import run_jobs
 
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=console) as progress:

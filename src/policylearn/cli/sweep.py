@@ -56,8 +56,8 @@ def run(options: Namespace) -> int:
     from policylearn.cli.sweep_progress import SweepBars
     from policylearn.training import load_source
     from policylearn.training.grid import read_grid
-    from policylearn.training.study import import_optuna
     from policylearn.training.sweep import sweep
+    from policylearn.training.sweep_trials import import_optuna
 
     for name in ("lightning.pytorch", "lightning.fabric"):
         logging.getLogger(name).setLevel(logging.WARNING)

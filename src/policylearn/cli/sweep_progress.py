@@ -9,7 +9,7 @@ import lightning
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
-from policylearn.training.study import Standing
+from policylearn.training.sweep_trials import Standing
 
 
 class SweepBars:

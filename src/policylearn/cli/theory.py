@@ -48,8 +48,8 @@ def run_checks(options: Namespace) -> int:
     from rich.progress import Progress
     from rich.table import Table
 
-    from policylearn.theory import CHECKS, markdown_table
-    from policylearn.theory.checks import HEADINGS
+    from policylearn.studies.theory import CHECKS, markdown_table
+    from policylearn.studies.theory.checks import HEADINGS
 
     unknown = [name for name in options.only if name not in CHECKS]
     if unknown:
@@ -80,8 +80,8 @@ def run_checks(options: Namespace) -> int:
 def draw_colours(options: Namespace) -> int:
     """Colour the graphs, say the class sizes, and draw."""
     from policylearn.explain import Panel, draw_panels
-    from policylearn.theory.figure import colour_csl
-    from policylearn.theory.wl import UNMARKED
+    from policylearn.studies.theory.figure import colour_csl
+    from policylearn.studies.theory.wl import UNMARKED
 
     n, *skips = options.csl
     if not skips:

@@ -39,8 +39,8 @@ def run_gradients(options: Namespace) -> int:
     from rich.progress import Progress
     from rich.table import Table
 
-    from policylearn.theory import GradientConfig, LearningConfig, gradient_table, measure_all
-    from policylearn.theory.gradient_records import HEADINGS, gradient_rows
+    from policylearn.studies.theory import GradientConfig, LearningConfig, gradient_table, measure_all
+    from policylearn.studies.theory.gradient_records import HEADINGS, gradient_rows
 
     if options.seeds < 1:
         raise ValueError(f"'seeds' must be >= 1 (got {options.seeds})")

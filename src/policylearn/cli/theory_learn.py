@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from jsonargparse import ArgumentParser, Namespace
 
 if TYPE_CHECKING:
-    from policylearn.theory import Record
+    from policylearn.studies.theory import Record
 
 METHODS = ("rloo", "straight_through", "gapped", "random", "none", "full")
 IN_FIGURE = ("none", "random", "rloo", "straight_through", "full", "gapped")
@@ -52,7 +52,7 @@ def learn_parser() -> ArgumentParser:
 
 def run_learn(options: Namespace) -> int:
     """Make the runs under a progress bar and print their table."""
-    from policylearn.theory import LearningConfig, run_all
+    from policylearn.studies.theory import LearningConfig, run_all
 
     if options.seeds < 1:
         raise ValueError(f"'seeds' must be >= 1 (got {options.seeds})")
@@ -90,7 +90,7 @@ def results_parser() -> ArgumentParser:
 
 def run_results(options: Namespace) -> int:
     """Show runs that were made before."""
-    from policylearn.theory import load_records
+    from policylearn.studies.theory import load_records
 
     show(load_records(options.folder), options)
     return 0
@@ -107,8 +107,8 @@ def show(records: list[Record], options: Namespace) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    from policylearn.theory import learning_table, summarise
-    from policylearn.theory.summary import HEADINGS
+    from policylearn.studies.theory import learning_table, summarise
+    from policylearn.studies.theory.summary import HEADINGS
 
     summaries = summarise(records)
     if options.figure is not None:
@@ -137,7 +137,7 @@ def bar() -> Any:
 def draw(records: list[Record], path: Path) -> None:
     """Draw accuracy and both coverages over the steps, a colour a method."""
     from policylearn.explain import Chart, draw_charts
-    from policylearn.theory.records import runs_of
+    from policylearn.studies.theory.records import runs_of
 
     titles = {
         "accuracy": "test accuracy",

@@ -47,7 +47,7 @@ class Picture:
 
 
 @dataclass(frozen=True)
-class Report:
+class HtmlReport:
     """What the page says, from top to bottom.
 
     Args:
@@ -71,7 +71,7 @@ class Report:
     layout: Layout = "circle"
 
 
-def write_report(report: Report, path: Path) -> Path:
+def write_report(report: HtmlReport, path: Path) -> Path:
     """Write the page."""
     page = Template(files("policylearn.explain").joinpath("page.html").read_text(encoding="utf-8"))
     top = highest(report.panels)

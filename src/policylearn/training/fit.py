@@ -21,12 +21,12 @@ from policylearn.policies import LearnedPolicy
 from policylearn.training.checkpoints import Checkpoints, newest_readable
 from policylearn.training.config import FitConfig, RunConfig
 from policylearn.training.curves import draw_curves
+from policylearn.training.data_source import Source
 from policylearn.training.datamodule import GraphData
 from policylearn.training.evaluation import evaluate
 from policylearn.training.history import History
 from policylearn.training.module import RunModule
 from policylearn.training.runs import CURVES, HISTORY, METRICS, RunError, RunFacts, load_run, make_model, save_run
-from policylearn.training.sources import Source
 
 CHECKPOINTS = "checkpoints"
 

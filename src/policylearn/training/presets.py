@@ -11,8 +11,8 @@ from policylearn.data.synthetic import is_synthetic, synthetic_names
 from policylearn.models.config import PolicyName
 from policylearn.policies import Estimator
 from policylearn.training.config import RunConfig
+from policylearn.training.data_source import TABLES
 from policylearn.training.parsing import ConfigError, changed, read_config
-from policylearn.training.sources import TABLES
 
 SHIPPED = Path(__file__).parents[1] / "configs"
 MANY_PICKS = 3

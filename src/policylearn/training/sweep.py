@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 from policylearn.data.atomic import write_text
 from policylearn.training.config import RunConfig
+from policylearn.training.data_source import Source
 from policylearn.training.folds import CallbacksOf, train
 from policylearn.training.grid import apply, read_grid
 from policylearn.training.parsing import ConfigError, plain, to_yaml
-from policylearn.training.sources import Source
-from policylearn.training.study import (
+from policylearn.training.sweep_trials import (
     BEGUN,
     LABEL,
     SILENT_BEATS,

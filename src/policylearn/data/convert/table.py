@@ -50,7 +50,7 @@ class MoleculeTable:
 
 
 @dataclass(frozen=True)
-class Entry:
+class TableRow:
     """The cells of one row that matter."""
 
     line: int
@@ -63,7 +63,7 @@ class Entry:
 class Molecule:
     """A row with its molecule."""
 
-    entry: Entry
+    entry: TableRow
     graph: MoleculeGraph
     canonical: str
     fragments: int
@@ -141,7 +141,7 @@ def read_csv(
 
 def read_entries(
     path: Path, smiles: str, names: tuple[str, ...], split_column: str | None
-) -> tuple[list[Entry], list[DroppedRow]]:
+) -> tuple[list[TableRow], list[DroppedRow]]:
     """The rows of the file that can be read, and those that cannot."""
     entries, dropped = [], []
     for row in iter_rows(path, smiles, (*names, *([split_column] if split_column else []))):
@@ -150,18 +150,18 @@ def read_entries(
         else:
             cells = tuple(row.fields[name] for name in names)
             part = row.fields[split_column] if split_column else ""
-            entries.append(Entry(row.line, row.fields[smiles], cells, part))
+            entries.append(TableRow(row.line, row.fields[smiles], cells, part))
     if not entries and not dropped:
         raise DataError(f"{path}: has a header and no rows; add a row for each molecule")
     return entries, dropped
 
 
-def columns_of(entries: Sequence[Entry], names: tuple[str, ...]) -> list[list[str]]:
+def columns_of(entries: Sequence[TableRow], names: tuple[str, ...]) -> list[list[str]]:
     """The cells of each target, one list a column."""
     return [[entry.targets[position] for entry in entries] for position in range(len(names))]
 
 
-def target_fault(entry: Entry, names: tuple[str, ...], numbers: Sequence[bool]) -> DroppedRow | None:
+def target_fault(entry: TableRow, names: tuple[str, ...], numbers: Sequence[bool]) -> DroppedRow | None:
     """Why the targets of a row cannot be used, if so."""
     for name, cell, numeric in zip(names, entry.targets, numbers, strict=True):
         if is_missing(cell):
@@ -177,7 +177,7 @@ def target_fault(entry: Entry, names: tuple[str, ...], numbers: Sequence[bool]) 
     return None
 
 
-def part_fault(entry: Entry, split_column: str | None) -> DroppedRow | None:
+def part_fault(entry: TableRow, split_column: str | None) -> DroppedRow | None:
     """Why the split of a row cannot be used, if so."""
     if split_column is None or entry.part.casefold() in PART_OF:
         return None
@@ -186,7 +186,7 @@ def part_fault(entry: Entry, split_column: str | None) -> DroppedRow | None:
 
 
 def read_molecules(
-    entries: Sequence[Entry], *, keep: bool, progress: Progress | None
+    entries: Sequence[TableRow], *, keep: bool, progress: Progress | None
 ) -> tuple[list[Molecule], list[DroppedRow]]:
     """Molecules of the rows, and the rows that RDKit rejects; without ``keep`` it only looks for the latter."""
     molecules, rejected = [], []

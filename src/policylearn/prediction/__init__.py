@@ -1,0 +1,15 @@
+"""Answers of a trained model: for graphs in memory, and for tables and packed files of them."""
+
+from policylearn.prediction.predictor import Answer, BatchWarning, Predictor, load
+from policylearn.prediction.table_writer import Wanted, Written, predict_packed, predict_table
+
+__all__ = [
+    "Answer",
+    "BatchWarning",
+    "Predictor",
+    "Wanted",
+    "Written",
+    "load",
+    "predict_packed",
+    "predict_table",
+]

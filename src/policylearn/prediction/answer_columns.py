@@ -1,0 +1,84 @@
+"""The columns that predictions take in a table: their names, and their cells as text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from policylearn.data import Task
+from policylearn.data.packed import Array
+from policylearn.prediction.predictor import Answer
+
+ERROR = "error"
+YES = 0.5
+"""From this probability on, a yes/no task says yes."""
+
+
+@dataclass(frozen=True)
+class AnswerColumns:
+    """What a prediction writes into a row, in this order: the prediction, probabilities, spread, picks, error.
+
+    Regression has ``predicted_TARGET``. Classes have ``predicted_TARGET``, the likeliest class, and
+    ``probability_CLASS`` each. Yes/no has ``predicted_TARGET`` and ``probability_TARGET``, the probability of yes;
+    where the two values have names, ``probability_NAME`` of the second (with several targets
+    ``probability_TARGET_NAME``).
+
+    Args:
+        task: what is predicted.
+        spread: whether there is a ``spread_...`` for each number.
+        picks: the name of the column of picked nodes; None leaves it out.
+    """
+
+    task: Task
+    spread: bool = False
+    picks: str | None = None
+
+    def names(self, taken: Sequence[str]) -> list[str]:
+        """The names; all get the same number behind them where one is ``taken`` already."""
+        task = self.task
+        subjects = self._subjects()
+        names = [f"predicted_{target}" for target in task.targets]
+        if task.kind != "regression":
+            names += [f"probability_{subject}" for subject in subjects]
+        if self.spread:
+            names += [f"spread_{subject}" for subject in subjects]
+        names += [] if self.picks is None else [self.picks]
+        names.append(ERROR)
+        suffix, again = "", 2
+        while {f"{name}{suffix}" for name in names} & set(taken):
+            suffix, again = f"_{again}", again + 1
+        return [f"{name}{suffix}" for name in names]
+
+    def cells(self, answer: Answer, owners: Array) -> list[list[str]]:
+        """The cells of each row without an error.
+
+        Args:
+            answer: of the model.
+            owners: which graph each row belongs to, ``(R,)``.
+        """
+        numbers = [list(map(str, row)) for row in answer.values]
+        rows = numbers if self.task.kind == "regression" else self._labelled(answer.values, numbers)
+        if answer.spread is not None:
+            rows = [row + list(map(str, spread)) for row, spread in zip(rows, answer.spread, strict=True)]
+        if self.picks is not None:
+            picked = [" ".join(map(str, nodes)) for nodes in answer.picks]
+            rows = [[*row, picked[owner]] for row, owner in zip(rows, owners, strict=True)]
+        return [[*row, ""] for row in rows]
+
+    def _subjects(self) -> list[str]:
+        """What each number of an answer is about."""
+        task = self.task
+        if task.kind == "regression" or (task.kind == "binary" and not task.classes):
+            return list(task.targets)
+        if task.kind == "classes":
+            return list(task.classes)
+        yes = task.classes[1]
+        return [yes] if len(task.targets) == 1 else [f"{target}_{yes}" for target in task.targets]
+
+    def _labelled(self, values: Array, numbers: list[list[str]]) -> list[list[str]]:
+        """Probabilities with the names of the likeliest classes before them."""
+        names = self.task.classes or ("0", "1")
+        ids = values.argmax(axis=1)[:, None] if self.task.kind == "classes" else (values >= YES).astype(np.int64)
+        return [[names[label] for label in row] + cells for row, cells in zip(ids, numbers, strict=True)]

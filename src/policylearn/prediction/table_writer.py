@@ -1,0 +1,165 @@
+"""Predict on a file: rows stream in, rows stream out, and the output is whole or absent."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, cast
+
+from policylearn.data import DataError, PackedGraphs
+from policylearn.data.atomic import replacing
+from policylearn.data.convert import open_rows
+from policylearn.prediction.answer_columns import AnswerColumns
+from policylearn.prediction.predictor import Predictor
+from policylearn.prediction.table_reader import Block, graph_blocks, molecule_blocks
+
+Progress = Callable[[int, int], None]
+"""Told the rows that are done, and how far the input has been read: bytes of a table, graphs of a packed file."""
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What to write besides the predictions.
+
+    Args:
+        batch_size: graphs looked at together; None takes the run's.
+        picks: whether to write the picked nodes.
+        samples: K > 0 writes the spread over K drawn bags.
+        seed: of the draws.
+    """
+
+    batch_size: int | None = None
+    picks: bool = False
+    samples: int = 0
+    seed: int = 0
+
+
+@dataclass(frozen=True)
+class Written:
+    """How many rows were written, how many of them without a prediction, and the columns that were added."""
+
+    rows: int
+    failed: int
+    columns: tuple[str, ...]
+
+
+def predict_table(
+    predictor: Predictor,
+    source: Path,
+    output: Path,
+    wanted: Wanted | None = None,
+    *,
+    smiles: str | None = None,
+    progress: Progress | None = None,
+) -> Written:
+    """Predict on a table of SMILES; each row comes out in its place, with its prediction or the reason for none.
+
+    The file is read and written row by row, so it may be larger than memory.
+
+    Args:
+        predictor: the model.
+        source: ``.csv`` or ``.tsv``, or either with ``.gz``.
+        output: likewise; it appears once all rows are in it.
+        wanted: what to write besides the predictions.
+        smiles: the column of molecules; None takes the name that it had in training.
+        progress: told how far it is.
+    """
+    wanted = check(predictor, source, output, wanted)
+    if predictor.run.facts.featuriser is None:
+        raise DataError(f"{source}: the run was trained on graphs and cannot read molecules; give a packed .npz")
+    column = smiles or predictor.run.config.data.smiles
+    with open_rows(source, (column,)) as rows:
+        blocks = molecule_blocks(rows, column, predictor.batch_size(wanted.batch_size))
+        return write(predictor, output, rows.header, "picked_atoms", blocks, wanted, progress)
+
+
+def predict_packed(
+    predictor: Predictor,
+    source: Path,
+    output: Path,
+    wanted: Wanted | None = None,
+    *,
+    progress: Progress | None = None,
+) -> Written:
+    """Predict on a packed file, a row a graph (node-level tasks: a row a node); the arguments are those of a table."""
+    wanted = check(predictor, source, output, wanted)
+    graphs = PackedGraphs.load(source)
+    smiles = graphs.smiles
+    header = ["graph"] + ["node"] * (predictor.task.level == "node") + ["smiles"] * (smiles is not None)
+    blocks = graph_blocks(predictor, graphs, predictor.batch_size(wanted.batch_size), smiles)
+    return write(predictor, output, header, "picked_nodes", blocks, wanted, progress)
+
+
+def check(predictor: Predictor, source: Path, output: Path, wanted: Wanted | None) -> Wanted:
+    """What is wanted, or an error before any work is done."""
+    wanted = wanted or Wanted()
+    if output.exists() and source.exists() and output.samefile(source):
+        raise DataError(f"{output}: is the input itself; choose another name for the output")
+    if output.is_dir():
+        raise DataError(f"{output}: is a folder; name a file for the output")
+    selection = predictor.run.config.selection
+    if wanted.picks and (selection.name == "none" or (selection.picks == 0 and selection.name != "full")):
+        raise ValueError(f"the policy '{selection.name}' of {predictor.run.folder} picks no nodes; leave --picks out")
+    if wanted.samples:
+        predictor.check_spread(wanted.samples, wanted.seed)
+    return wanted
+
+
+def write(
+    predictor: Predictor,
+    output: Path,
+    header: list[str],
+    picks: str,
+    blocks: Iterable[Block],
+    wanted: Wanted,
+    progress: Progress | None,
+) -> Written:
+    """Write the rows of all blocks with their answers.
+
+    Args:
+        predictor: the model.
+        output: the table.
+        header: the names of the columns that are kept of the input.
+        picks: the name of the column of picked nodes.
+        blocks: the input.
+        wanted: what to write besides the predictions.
+        progress: told how far it is.
+    """
+    columns = AnswerColumns(predictor.task, wanted.samples > 0, picks if wanted.picks else None)
+    names = columns.names(header)
+    rows = failed = 0
+    with replacing(output) as part, opened(part, output) as file:
+        writer = csv.writer(file, delimiter="\t" if ".tsv" in output.suffixes else ",", lineterminator="\n")
+        writer.writerow([*header, *names])
+        for block in blocks:
+            answered: Iterator[list[str]] = iter(())
+            if block.graphs is not None:
+                # One block is one batch, whatever its rows are.
+                answer = predictor.answer(
+                    block.graphs, batch_size=wanted.batch_size, samples=wanted.samples, seed=wanted.seed
+                )
+                answered = iter(columns.cells(answer, block.owners))
+            nothing = [""] * (len(names) - 1)
+            for cells, error in zip(block.cells, block.errors, strict=True):
+                writer.writerow([*cells, *nothing, error] if error else [*cells, *next(answered)])
+            rows += len(block.cells)
+            failed += sum(map(bool, block.errors))
+            if progress:
+                progress(rows, block.position)
+    return Written(rows, failed, tuple(names))
+
+
+@contextmanager
+def opened(part: Path, output: Path) -> Iterator[IO[str]]:
+    """A text file to write to, packed where the ``output`` that it becomes is called ``.gz``."""
+    # A byte that is no UTF-8 is kept as \udcXX, so that the output is UTF-8 whatever the input was.
+    with (
+        gzip.open(part, "wb") if output.suffix == ".gz" else part.open("wb") as raw,
+        io.TextIOWrapper(cast(IO[bytes], raw), encoding="utf-8", errors="backslashreplace", newline="") as file,
+    ):
+        yield file

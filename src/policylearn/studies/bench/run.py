@@ -1,0 +1,87 @@
+"""A whole run of the benchmark."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from datetime import UTC, datetime
+from importlib.metadata import version
+
+import torch
+
+from policylearn.kernels import has_numba, wanted_backend
+from policylearn.studies.bench.cases import Settings, plan
+from policylearn.studies.bench.groups import Tell, count_steps, measure_group, wants_peak, with_peak
+from policylearn.studies.bench.growth import growth_steps, measure_growth, measure_over_once, over_once_steps
+from policylearn.studies.bench.record import BenchReport, Growth, OverOnce, Timing
+from policylearn.studies.experiments.provenance import commit, describe_machine
+from policylearn.training import DataConfig, load_source
+from policylearn.training.runs import PACKAGES
+
+CONE_FAMILIES = ("path", "grid")
+QUICK_PEAK = "learned-t2"
+
+
+def run_bench(settings: Settings, command: str, tell: Tell, expect: Callable[[int], None]) -> BenchReport:
+    """Measure everything that the settings name.
+
+    Args:
+        settings: what.
+        command: how it was asked for, for the record.
+        tell: told of every step.
+        expect: told how many steps are still to come, as soon as that is known.
+    """
+    begun, load = datetime.now(UTC).isoformat(timespec="seconds"), [os.getloadavg()[0]]
+    groups = plan(settings)
+    sources = {name: load_source(DataConfig(name=name)) for name in settings.datasets}
+    families = settings.families if settings.growth_nodes else ()
+    cone = [family for family in families if family in CONE_FAMILIES]
+    expect(
+        sum(count_steps(group, settings) for group in groups)
+        + len(families) * growth_steps(settings)
+        + len(cone) * over_once_steps(settings)
+    )
+    with threads(settings.threads):
+        timings = [t for group in groups for t in measure_group(group, sources[group.dataset], settings, tell)]
+        growth: list[Growth] = [measure_growth(family, settings, tell) for family in families]
+        over: list[OverOnce] = [measure_over_once(family, settings, tell) for family in cone]
+        timings = measure_peaks(timings, settings, tell, expect) if settings.memory else timings
+        machine = describe_machine()
+    load.append(os.getloadavg()[0])
+    return BenchReport(
+        command=command,
+        date=begun,
+        machine=machine,
+        versions={name: version(name) for name in (*PACKAGES, "numba")},
+        commit=commit(),
+        kernels=f"{wanted_backend()}, numba {'there' if has_numba() else 'absent'}",
+        load=tuple(load),
+        settings=asdict(settings),
+        timings=tuple(timings),
+        growth=tuple(growth),
+        over_once=tuple(over),
+    )
+
+
+def measure_peaks(timings: list[Timing], settings: Settings, tell: Tell, expect: Callable[[int], None]) -> list[Timing]:
+    """The timings with their peak memory; a quick run has that of one case alone, as each takes its own process."""
+    wanted = [t for t in timings if wants_peak(t) and (not settings.quick or t.case == QUICK_PEAK)]
+    expect(len(wanted))
+    measured = list(timings)
+    for timing in wanted:
+        tell(f"memory of {timing.dataset}, {timing.phase}: {timing.case} {timing.contender}", 1)
+        measured[timings.index(timing)] = with_peak(timing, settings)
+    return measured
+
+
+@contextmanager
+def threads(count: int) -> Iterator[None]:
+    """So many threads for torch, and for our kernels, which ask torch, for the length of a block."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(count)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)

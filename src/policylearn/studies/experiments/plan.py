@@ -1,0 +1,202 @@
+"""From a table and a wish to the runs that are needed, in the order in which they are worth most."""
+
+from __future__ import annotations
+
+import difflib
+import shlex
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
+from typing import Any
+
+from policylearn.studies.experiments.declaration import Cell, Experiment, Repeat, Table
+from policylearn.studies.experiments.settings import flat, short_hash
+from policylearn.training import RunConfig, with_setting
+
+OF_LEARNED = ("mode", "norm", "estimator", "samples", "standardise", "tau", "node_dropout", "add_graph_mean", "pooling")
+"""Settings of the selection that only the learned policy has; other rows of the same command go without them."""
+
+
+@dataclass(frozen=True)
+class Wish:
+    """Which part of a table to run, and how.
+
+    Args:
+        rows: slugs or patterns such as ``learned*``; empty takes all that are implemented.
+        columns: likewise.
+        seeds: how many seeds, folds or rounds; None takes the protocol's number.
+        only: these alone.
+        epochs: None takes the paper's.
+        settings: what to change, by dotted name.
+        estimators: of the learned policy; empty takes the settings' own.
+    """
+
+    rows: tuple[str, ...] = ()
+    columns: tuple[str, ...] = ()
+    seeds: int | None = None
+    only: tuple[int, ...] = ()
+    epochs: int | None = None
+    settings: dict[str, Any] = field(default_factory=dict)
+    estimators: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Job:
+    """One run.
+
+    Args:
+        cell: for which figure.
+        experiment: what is run.
+        repeat: which seed, fold or round.
+        config: the whole run.
+        paper: the paper's own settings, to compare with.
+        schedule: how the learning rate's steps were fitted to fewer epochs; None where they were not.
+    """
+
+    cell: Cell
+    experiment: Experiment
+    repeat: int
+    config: RunConfig
+    paper: RunConfig
+    schedule: str | None = None
+
+    @property
+    def name(self) -> str:
+        """Of its record and run folder; another configuration has another name."""
+        return f"{self.cell.column.protocol.repeat}{self.repeat}-{short_hash(self.config)}"
+
+    @property
+    def title(self) -> str:
+        """For people."""
+        return f"{self.cell.column.slug} {self.cell.row.title} {self.cell.column.protocol.repeat} {self.repeat}"
+
+
+def plan(table: Table, wish: Wish) -> list[Job]:
+    """All runs of the wish: the first repeat of every cell, then the second of every cell, and so on."""
+    cells = choose(table, wish)
+    jobs = [
+        job
+        for cell in cells
+        for estimator in (wish.estimators if cell.row.method.policy == "learned" and wish.estimators else (None,))
+        for job in jobs_of(cell, wish, estimator)
+    ]
+    return sorted(jobs, key=lambda job: job.repeat)  # a stable sort keeps the cells' order
+
+
+def choose(table: Table, wish: Wish) -> list[Cell]:
+    """The cells that the wish names; those that the paper could not run, only where their row is named."""
+    for words, known, kind in (
+        (wish.rows, [row.slug for row in table.rows], "row"),
+        (wish.columns, [column.slug for column in table.columns], "column"),
+    ):
+        for word in words:
+            if not matching(word, known):
+                close = difflib.get_close_matches(word, known, 1)
+                hint = f"did you mean '{close[0]}'?" if close else f"there are {', '.join(known)}"
+                raise ValueError(f"table '{table.name}' has no {kind} '{word}'; {hint}")
+    chosen = []
+    for cell in table.cells():
+        named = any(fnmatchcase(cell.row.slug, word) for word in wish.rows)
+        if wish.columns and not any(fnmatchcase(cell.column.slug, word) for word in wish.columns):
+            continue
+        if wish.rows and not named:
+            continue
+        if cell.experiment is None:
+            if cell.row.slug in wish.rows:
+                raise ValueError(f"{cell.row.title} is not implemented yet; leave '{cell.row.slug}' out of --rows")
+            continue
+        if cell.printed.text != "OOM" or cell.row.slug in wish.rows:
+            chosen.append(cell)
+    return chosen
+
+
+def matching(word: str, known: Iterable[str]) -> list[str]:
+    """The names that a word or pattern stands for."""
+    return [name for name in known if fnmatchcase(name, word)]
+
+
+def jobs_of(cell: Cell, wish: Wish, estimator: str | None) -> list[Job]:
+    """The runs of one cell."""
+    experiment, protocol = cell.experiment, cell.column.protocol
+    assert experiment is not None
+    paper = experiment.config()
+    config, schedule = shortened(paper, wish)
+    learned = experiment.policy == "learned"
+    for key, value in wish.settings.items():
+        if learned or not (key.startswith("selection.") and key.split(".")[1] in (*OF_LEARNED, "network")):
+            config = with_setting(config, key, value)
+    if estimator is not None:
+        config = with_setting(config, "selection.estimator", estimator)
+    return [
+        Job(cell, experiment, repeat, repeated(config, protocol.repeat, repeat), paper, schedule)
+        for repeat in repeats(protocol.count, wish, protocol.repeat)
+    ]
+
+
+def repeated(config: RunConfig, kind: Repeat, number: int) -> RunConfig:
+    """The configuration of one seed, fold or round."""
+    if kind == "fold":
+        return replace(config, data=replace(config.data, fold=number))
+    return replace(config, fit=replace(config.fit, seed=number))
+
+
+def repeats(count: int, wish: Wish, kind: str) -> Sequence[int]:
+    """Which seeds, folds or rounds."""
+    if wish.seeds is not None and wish.seeds < 1:
+        raise ValueError(f"--seeds must be >= 1 (got {wish.seeds}); leave it out for the protocol's number")
+    most = count if kind == "fold" else None
+    chosen = wish.only or range(count if wish.seeds is None else wish.seeds if most is None else min(wish.seeds, most))
+    bad = [number for number in chosen if number < 0 or (most is not None and number >= most)]
+    if bad:
+        raise ValueError(f"--only: there is no {kind} {bad[0]}; choose from 0 to {count - 1}")
+    return chosen
+
+
+def shortened(paper: RunConfig, wish: Wish) -> tuple[RunConfig, str | None]:
+    """The paper's settings for the number of epochs that is wished for, and what was done to the schedule."""
+    if wish.epochs is None:
+        return paper, None
+    if wish.epochs < 1:
+        raise ValueError(f"--epochs must be >= 1 (got {wish.epochs})")
+    config = with_setting(paper, "fit.epochs", wish.epochs)
+    every, full = paper.optim.decay_every, paper.fit.epochs
+    if not every or wish.epochs >= full or "optim.decay_every" in wish.settings:
+        return config, None
+    scaled = max(1, round(every * wish.epochs / full))
+    schedule = f"learning rate decayed every {scaled} epochs instead of {every}, in proportion to the epochs"
+    return with_setting(config, "optim.decay_every", scaled), schedule
+
+
+def command_of(table: str, cell: Cell, config: RunConfig, paper: RunConfig, numbers: Sequence[int]) -> str:
+    """The command that gives the runs of these seeds or folds again.
+
+    Args:
+        table: the cell's.
+        cell: the figure.
+        config: of the run.
+        paper: the paper's own settings.
+        numbers: which seeds, folds or rounds.
+    """
+    words = ["policylearn", "reproduce", table, "--columns", cell.column.slug, "--rows", cell.row.slug]
+    words += ["--only", *map(str, numbers)]
+    ours, theirs = flat(config), flat(paper)
+    if config.fit.epochs != paper.fit.epochs:
+        words += ["--epochs", str(config.fit.epochs)]
+    given = {key: value for key, value in ours.items() if value != theirs.get(key)}
+    for key in ("fit.seed", "data.fold", "fit.epochs"):
+        given.pop(key, None)
+    scaled, _ = shortened(paper, Wish(epochs=config.fit.epochs))
+    if given.get("optim.decay_every") == scaled.optim.decay_every:
+        given.pop("optim.decay_every")
+    if "selection.estimator" in given:
+        words += ["--estimator", str(given.pop("selection.estimator"))]
+    if given:
+        words += ["--set", *(shlex.quote(f"{key}={written(value)}") for key, value in sorted(given.items()))]
+    return " ".join(words)
+
+
+def written(value: Any) -> str:
+    """A setting's value as it is typed."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    return f"[{','.join(map(written, value))}]" if isinstance(value, list | tuple) else str(value)

@@ -1,0 +1,195 @@
+"""Run what is missing: claim a job, train or go on with it, write its record."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Any
+
+import lightning
+import numpy as np
+
+from policylearn.studies.experiments.claims import Owner, claim
+from policylearn.studies.experiments.ledger import Ledger, Record
+from policylearn.studies.experiments.plan import Job, command_of
+from policylearn.studies.experiments.provenance import commit, describe_machine
+from policylearn.studies.experiments.settings import REPEATED, differences
+from policylearn.studies.experiments.timing import measure_ms
+from policylearn.training import DataConfig, Source, fit, load_run, load_source
+from policylearn.training.checkpoints import Checkpoints
+from policylearn.training.fit import CHECKPOINTS, describe
+from policylearn.training.folds import parts_of, read_history
+from policylearn.training.parsing import plain
+from policylearn.training.runs import HISTORY
+
+CallbacksOf = Callable[[Job], Sequence[lightning.Callback]]
+SHOWN_APART = ("fit.epochs", "selection.estimator", "selection.mode")
+"""Settings that have fields of their own in a record."""
+
+
+class BudgetSpentError(Exception):
+    """The time that was given is over; the run goes on from its checkpoint next time."""
+
+
+class BudgetCallback(lightning.Callback):
+    """Stops a training at the end of the epoch in which the time is over, after a checkpoint.
+
+    Args:
+        deadline: on the clock of ``time.monotonic``.
+    """
+
+    def __init__(self, deadline: float) -> None:
+        self.deadline = deadline
+
+    def on_train_epoch_end(self, trainer: lightning.Trainer, pl_module: lightning.LightningModule) -> None:
+        """Stop if it is time, unless this was the last epoch."""
+        if time.monotonic() < self.deadline or trainer.current_epoch + 1 == trainer.max_epochs:
+            return
+        for callback in trainer.callbacks:  # type: ignore[attr-defined]
+            if isinstance(callback, Checkpoints):
+                callback.write(trainer)
+        raise BudgetSpentError
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of a list of jobs.
+
+    Args:
+        done: those that this process finished.
+        found: those whose record was there.
+        busy: those that another process is at, with that process.
+        left: those for which there was no time.
+    """
+
+    done: tuple[Job, ...]
+    found: tuple[Job, ...]
+    busy: tuple[tuple[Job, Owner], ...]
+    left: tuple[Job, ...]
+
+
+def run_jobs(
+    jobs: Sequence[Job],
+    ledger: Ledger,
+    *,
+    budget_seconds: float | None = None,
+    callbacks_of: CallbacksOf = lambda _job: (),
+    after: Callable[[Job], None] = lambda _job: None,
+) -> Outcome:
+    """Run the jobs that have no record and that no other process is at.
+
+    Args:
+        jobs: in the order in which to run them.
+        ledger: where their records go.
+        budget_seconds: how long; None until all are done. A run that is stopped goes on next time.
+        callbacks_of: makes the Lightning callbacks of each training.
+        after: told each job that is over, whoever did it.
+    """
+    deadline = None if budget_seconds is None else time.monotonic() + budget_seconds
+    sources: dict[DataConfig, Source] = {}
+    done, found, busy, left = [], [], [], []
+    for job in jobs:
+        if ledger.find(job) is not None:
+            found.append(job)
+        elif deadline is not None and time.monotonic() >= deadline:
+            left.append(job)
+        else:
+            folder = ledger.run_folder(job)
+            with claim(folder.parent / f"{folder.name}.lock") as holder:
+                if holder is not None:
+                    busy.append((job, holder))
+                elif ledger.find(job) is not None:  # finished between our look and our claim
+                    found.append(job)
+                else:
+                    data = replace(job.config.data, fold=None)
+                    if data not in sources:
+                        sources = {data: load_source(data)}  # one dataset at a time is kept
+                    callbacks = list(callbacks_of(job))
+                    if deadline is not None:
+                        callbacks.append(BudgetCallback(deadline))
+                    try:
+                        ledger.add(perform(job, sources[data], ledger, callbacks), ledger.path(job))
+                        done.append(job)
+                    except BudgetSpentError:
+                        left.append(job)
+                        continue
+        if job not in left:
+            after(job)
+    return Outcome(tuple(done), tuple(found), tuple(busy), tuple(left))
+
+
+def perform(job: Job, source: Source, ledger: Ledger, callbacks: Sequence[lightning.Callback]) -> Record:
+    """Train or measure, and say all about it."""
+    if job.experiment.measure != "metric":
+        started = time.perf_counter()
+        value = measure_ms(job.config, source, job.experiment.measure)
+        facts = describe(source, job.config.fit, 0)
+        nothing: dict[str, Any] = {"best_epoch": None, "valid": None, "parameters": {}}
+        figures = nothing | {"test": value, "seconds": time.perf_counter() - started}
+        return record_of(job, figures, facts.dataset, facts.versions, "test", {})
+    folder, splits = ledger.run_folder(job), source.dataset.splits
+    parts = parts_of(splits) if job.cell.column.protocol.repeat == "fold" else ("valid",)
+    fold = job.config.data.fold or 0
+    done = fit(job.config, source, folder, fold=fold, resume=True, callbacks=callbacks, every_epoch=parts)
+    run = load_run(folder)
+    curve = shortest(read_history(folder / HISTORY))
+    record = record_of(job, done.metrics, run.facts.dataset, run.facts.versions, parts[-1], curve)
+    shutil.rmtree(folder / CHECKPOINTS, ignore_errors=True)  # several times the weights, and of no more use
+    return record
+
+
+def record_of(
+    job: Job,
+    figures: dict[str, Any],
+    dataset: dict[str, Any],
+    versions: dict[str, str],
+    reported: str,
+    curve: dict[str, list[float]],
+) -> Record:
+    """A job's record."""
+    cell, config, learned = job.cell, job.config, job.experiment.policy == "learned"
+    apart = (*REPEATED, *SHOWN_APART, *(("optim.decay_every",) if job.schedule else ()))
+    changed = {key: value for key, value in differences(config, job.paper).items() if key not in apart}
+    return Record(
+        experiment=job.experiment,
+        repeat=cell.column.protocol.repeat,
+        number=job.repeat,
+        table=cell.table,
+        row=cell.row.slug,
+        column=cell.column.slug,
+        config=plain(config),
+        changed=changed,
+        mode=config.selection.mode if learned else None,
+        estimator=config.selection.estimator if learned else None,
+        epochs=config.fit.epochs,
+        paper_epochs=job.paper.fit.epochs,
+        schedule=job.schedule,
+        metric=cell.column.metric,
+        higher_is_better=cell.column.higher_is_better,
+        best_epoch=figures["best_epoch"],
+        valid=figures["valid"],
+        test=figures["test"],
+        reported=reported,
+        curve=curve,
+        seconds=round(figures["seconds"], 3),
+        parameters=figures["parameters"],
+        dataset=dataset,
+        machine=describe_machine(),
+        versions=versions,
+        commit=commit(),
+        finished=datetime.now(UTC).isoformat(timespec="seconds"),
+        command=command_of(cell.table, cell, config, job.paper, [job.repeat]),
+    )
+
+
+def shortest(history: dict[str, list[float]]) -> dict[str, list[float]]:
+    """A history's curves with as few digits as single precision needs; losses, which are only looked at, fewer."""
+    curve: dict[str, list[float]] = {"epoch": [int(epoch) for epoch in history["epoch"]]}
+    curve["loss"] = [float(f"{value:.5g}") for value in history["loss"]]
+    for part in ("valid", "test"):
+        if history[part]:
+            curve[part] = [float(str(np.float32(value))) for value in history[part]]
+    return curve

@@ -1,0 +1,263 @@
+"""Policies trained from scratch on (n, l)-CSL graphs, which the paper proves can be covered and trains none on."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import numpy as np
+import torch
+from torch import nn
+from torch_geometric.data import Batch
+
+from policylearn.bags import Selection
+from policylearn.data import DataError, Task, make_batch
+from policylearn.data.synthetic import csl_members, csl_unions, union_classes
+from policylearn.models import (
+    ModelConfig,
+    NetworkConfig,
+    PolicyConfig,
+    SubgraphGNN,
+    build_model,
+    calibrate,
+    objective,
+)
+from policylearn.models.config import PolicyName
+from policylearn.nn import Graphs, NodePooling
+from policylearn.policies import ESTIMATORS, Estimator, LearnedPolicy
+from policylearn.studies.theory.chance import covered
+
+Method = Literal["rloo", "straight_through", "gapped", "random", "none", "full"]
+METHODS: tuple[Method, ...] = get_args(Method)
+LEARNED = ESTIMATORS
+
+
+@dataclass(frozen=True)
+class LearningConfig:
+    """One training from scratch."""
+
+    method: Method = "rloo"
+    """How nodes are picked: learned with either gradient, at random, none, or all."""
+    n: int = 17
+    """Nodes of each component."""
+    components: int = 3
+    """The paper's l; as many nodes are picked (T)."""
+    seed: int = 0
+    """Of the weights, the graphs and the draws."""
+    steps: int = 1000
+    """Training steps, at most."""
+    every: int = 50
+    """Steps between evaluations."""
+    bags: int = 32
+    """Bags a step, one a graph; rloo draws `samples` a graph, and full bags, being large, are as many as its graphs."""
+    samples: int = 4
+    """K, bags drawn a graph by rloo."""
+    channels: int = 32
+    """Width of both networks."""
+    layers: int = 4
+    """Depth of both networks; a mark must reach all of its component, so at least the diameter."""
+    readout: NodePooling = "sum"
+    """How nodes are pooled to a graph vector."""
+    learning_rate: float = 1e-3
+    """Of Adam."""
+    epsilon: float = 1e-8
+    """Of Adam."""
+    clip: float = 0.0
+    """Largest norm of the gradient; 0 does not clip."""
+    tau: float = 1.0
+    """Temperature of straight_through and gapped."""
+    calibration: int = 20
+    """Batches from which the norms' statistics are taken before an evaluation."""
+    test_graphs: int = 200
+    """Unseen graphs of an evaluation."""
+    goal: float = 0.99
+    """The accuracy, and for a learned policy the coverage by argmax, that counts as learned."""
+    settled: int = 3
+    """Stop after so many evaluations in a row at the goal; 0 makes all steps."""
+
+    def __post_init__(self) -> None:
+        if self.method not in METHODS:
+            raise DataError(f"'method' must be one of {', '.join(METHODS)} (got '{self.method}')")
+        for name in ("steps", "every", "bags", "samples", "layers", "calibration", "test_graphs"):
+            if getattr(self, name) < 1:
+                raise DataError(f"'{name}' must be >= 1 (got {getattr(self, name)})")
+
+    @property
+    def graphs(self) -> int:
+        """Graphs of a training step."""
+        return max(1, self.bags // self.samples) if self.method in ("rloo", "full") else self.bags
+
+    @property
+    def classes(self) -> int:
+        """How many (n, l)-CSL graphs there are."""
+        return len(union_classes(csl_members(self.n), self.components))
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """Where a training stands.
+
+    Args:
+        step: training steps made.
+        seconds: that they took, evaluations left out.
+        cpu_seconds: of the processor, likewise.
+        loss: mean over the steps since the last evaluation.
+        accuracy: share of the test graphs that are told right, with the best picks (or the random policy's).
+        coverage: share of them with a pick in every component, with the same picks.
+        sampled_coverage: the same with drawn picks.
+    """
+
+    step: int
+    seconds: float
+    cpu_seconds: float
+    loss: float
+    accuracy: float
+    coverage: float
+    sampled_coverage: float
+
+    def reaches(self, config: LearningConfig) -> bool:
+        """Whether this counts as learned."""
+        return self.accuracy >= config.goal and (config.method not in LEARNED or self.coverage >= config.goal)
+
+
+@dataclass(frozen=True)
+class Learned:
+    """A training and what came out of it."""
+
+    config: LearningConfig
+    curve: tuple[Evaluation, ...]
+    model: SubgraphGNN
+
+    @property
+    def reached(self) -> Evaluation | None:
+        """Where the goal was reached to stay, see `first_settled`."""
+        return first_settled(self.curve, self.config)
+
+
+def first_settled(curve: Sequence[Evaluation], config: LearningConfig) -> Evaluation | None:
+    """The first of ``config.settled`` evaluations in a row at the goal (at least one); None if there is no such row."""
+    length = max(1, config.settled)
+    for start in range(len(curve) - length + 1):
+        if all(point.reaches(config) for point in curve[start : start + length]):
+            return curve[start]
+    return None
+
+
+def learn(config: LearningConfig, report: Callable[[int, float, Evaluation | None], None] | None = None) -> Learned:
+    """Train on fresh random graphs, a new batch each step, and evaluate on unseen ones.
+
+    Args:
+        config: what and how.
+        report: told of each step, its loss, and of the newest evaluation.
+    """
+    model, task = new_model(config), csl_task(config.classes)
+    optimiser = torch.optim.Adam(model.parameters(), lr=config.learning_rate, eps=config.epsilon, fused=True)
+    fresh = fresh_graphs(config, 0, config.graphs)
+    draws = torch.Generator().manual_seed(config.seed)
+    test = next(fresh_graphs(config, 1, config.test_graphs))
+    curve: list[Evaluation] = []
+    losses: list[float] = []
+    wall = cpu = 0.0
+    for step in range(1, config.steps + 1):
+        started = time.perf_counter(), time.process_time()
+        model.train()
+        batch = next(fresh)
+        found = objective(model, batch, batch.y, task.loss_terms, generator=draws)
+        optimiser.zero_grad()
+        found.loss.backward()  # type: ignore[no-untyped-call]
+        if config.clip > 0:
+            nn.utils.clip_grad_norm_(model.parameters(), config.clip)
+        optimiser.step()
+        losses.append(float(found.prediction_loss))
+        wall, cpu = wall + time.perf_counter() - started[0], cpu + time.process_time() - started[1]
+        if step % config.every == 0 or step == config.steps:
+            scores = evaluate(model, config, test)
+            curve.append(Evaluation(step, round(wall, 2), round(cpu, 2), round(float(np.mean(losses)), 5), *scores))
+            losses = []
+        if report is not None:
+            report(step, float(found.prediction_loss), curve[-1] if curve else None)
+        if config.settled and first_settled(curve, config) is not None:
+            break
+    return Learned(config, tuple(curve), model.eval())
+
+
+def evaluate(model: SubgraphGNN, config: LearningConfig, test: Batch) -> tuple[float, float, float]:
+    """Accuracy, coverage by the best picks and coverage by drawn ones, on test graphs.
+
+    The norms' statistics are taken anew from training graphs, because running ones trail behind weights that move.
+    What is drawn here is independent of the training, so that it goes the same way however often it is looked at.
+    """
+    draws = torch.Generator().manual_seed(config.seed + 1)
+    batches = fresh_graphs(config, 2, config.graphs)
+    calibrate(model, (next(batches) for _ in range(config.calibration)), generator=draws)
+    model.eval()
+    graphs = Graphs.of(test)
+    with torch.no_grad():
+        best = model.select(graphs)
+        accuracy = float((model.predict(graphs, best).argmax(1) == test.y).double().mean())
+        drawn = draw(model, graphs, draws)
+    return accuracy, share_covered(best, test, config), share_covered(drawn, test, config)
+
+
+def draw(model: SubgraphGNN, graphs: Graphs, generator: torch.Generator) -> Selection:
+    """Picks that are drawn as in training, from a model that is being evaluated."""
+    if isinstance(model.policy, LearnedPolicy):
+        drawn: Selection = model.policy(graphs, generator=generator, sample=True)
+        return drawn
+    return model.select(graphs, generator=generator)
+
+
+def share_covered(selection: Selection, batch: Batch, config: LearningConfig) -> float:
+    """Share of graphs with a pick in every component."""
+    return float(covered(selection, batch.component, config.components).double().mean())
+
+
+def fresh_graphs(config: LearningConfig, stream: int, size: int) -> Iterator[Batch]:
+    """New graphs for ever, ``size`` at a time; ``component`` says which one each node is in.
+
+    Args:
+        config: which graphs, and the seed.
+        stream: 0 to train, 1 to test, 2 for the norms; streams share nothing.
+        size: graphs of a batch.
+    """
+    generator = np.random.default_rng([config.seed, stream])
+    while True:
+        graphs = csl_unions(config.n, config.components, size, generator)
+        batch = make_batch(graphs, range(size))
+        batch.component = torch.from_numpy(graphs.extras["component"])
+        yield batch
+
+
+def new_model(config: LearningConfig) -> SubgraphGNN:
+    """The untrained model of a configuration; the weights depend on the seed alone."""
+    network = NetworkConfig(channels=config.channels, layers=config.layers)
+    name, estimator = named_policy(config.method)
+    policy = PolicyConfig(
+        name=name,
+        picks=config.components,
+        estimator=estimator,
+        samples=config.samples,
+        tau=config.tau,
+        seed=config.seed,
+    )
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(config.seed)
+        return build_model(
+            ModelConfig(outputs=config.classes, prediction=network, policy=policy, readout=config.readout)
+        )
+
+
+def named_policy(method: Method) -> tuple[PolicyName, Estimator]:
+    """The policy of a method, and how it learns if it does."""
+    match method:
+        case "random" | "none" | "full":
+            return method, "rloo"
+        case _:
+            return "learned", method
+
+
+def csl_task(classes: int) -> Task:
+    """Which of the classes a graph is."""
+    return Task("classes", "cross_entropy", "accuracy", classes=tuple(map(str, range(classes))))

@@ -1,0 +1,258 @@
+"""A loaded run answers the same whatever the form of the input and the batch it comes in."""
+
+from __future__ import annotations
+
+import json
+import math
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from torch_geometric.data import Batch, Data
+
+import policylearn
+from policylearn.data import DataError, PackedGraphs, make_batch, make_data, pack_molecules
+from policylearn.data.molecules import featurise_many
+from policylearn.nn import Graphs
+from policylearn.policies.random import structure_hash
+from policylearn.prediction import Predictor, load
+from policylearn.prediction.predictor import BatchWarning
+from policylearn.prediction.sampled_bags import _gumbel
+from policylearn.training import RunError
+from tests.training.molecules import molesol, small_run, write_table
+from tests.training.tiny import write_graphs
+
+CLOSE = {"rtol": 0, "atol": 1e-5}
+
+
+@pytest.fixture(scope="module")
+def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    smiles, values = molesol()
+    return write_table(tmp_path_factory.mktemp("data") / "m.csv", ("smiles", "logS"), smiles[:60], values[:60])
+
+
+@pytest.fixture(scope="module")
+def run(table: Path) -> Path:
+    return small_run(table.parent / "run", table, "logS")
+
+
+@pytest.fixture(scope="module")
+def predictor(run: Path) -> Predictor:
+    return policylearn.load(run)
+
+
+@pytest.fixture(scope="module")
+def unseen() -> list[str]:
+    return molesol()[0][60:120]
+
+
+def test_the_batch_size_plays_no_part(predictor: Predictor, unseen: list[str]) -> None:
+    alone = predictor.answer(unseen, batch_size=1, samples=4)
+    assert alone.values.shape == alone.spread.shape == (len(unseen), 1)
+    assert alone.values.std() > 0
+    assert alone.spread.max() > 0
+    for size in (7, 512):
+        together = predictor.answer(unseen, batch_size=size, samples=4)
+        np.testing.assert_allclose(together.values, alone.values, **CLOSE)
+        np.testing.assert_allclose(together.spread, alone.spread, **CLOSE)
+        assert together.picks == alone.picks
+    np.testing.assert_allclose(predictor.predict(unseen[::-1], batch_size=7), alone.values[::-1], **CLOSE)
+
+
+def test_every_form_of_input_agrees(predictor: Predictor, unseen: list[str]) -> None:
+    packed = pack_molecules(list(featurise_many(unseen)))
+    each = [make_data(packed, graph) for graph in range(len(packed))]
+    batch = Batch.from_data_list(each)
+    by_hand = Batch(
+        x=batch.x, edge_index=batch.edge_index.flip(1), edge_attr=batch.edge_attr.flip(0), batch=batch.batch
+    )
+    expected = predictor.predict(unseen)
+    for items in (tuple(unseen), iter(unseen), np.array(unseen), packed, each, batch, by_hand):
+        np.testing.assert_allclose(predictor.predict(items), expected, **CLOSE)
+    for single in (unseen[3], each[3], [unseen[3]]):
+        np.testing.assert_allclose(predictor.predict(single), expected[3:4], **CLOSE)
+    for data in each[::2]:
+        data.y = None  # targets play no part, and need not be there
+    np.testing.assert_allclose(predictor.predict(each), expected, **CLOSE)
+    assert predictor.predict([]).shape == (0, 1)
+    assert predictor.picks([]) == []
+
+
+def test_answers_are_the_models_own_in_the_units_of_the_data(predictor: Predictor, unseen: list[str]) -> None:
+    batch = make_batch(pack_molecules(list(featurise_many(unseen))), range(len(unseen)))
+    with torch.inference_mode():
+        output = predictor.model(batch)
+        roots = predictor.model.select(batch).roots
+    scaling = predictor.task.scaling
+    expected = output.numpy() * scaling.scale[0] + scaling.shift[0]
+    np.testing.assert_allclose(predictor.predict(unseen), expected, **CLOSE)
+    assert predictor.picks(unseen) == (roots - batch.ptr[:-1]).t().tolist()
+    assert repr(predictor).endswith("regression of logS, trained on m.csv with policy 'learned', 2 picks)")
+
+
+@pytest.mark.parametrize(
+    ("items", "message"),
+    [
+        (["CCO", "C1"], r"molecule 1: RDKit rejects the SMILES 'C1': unclosed ring"),
+        (["CCO", " "], r"molecule 1: the SMILES is empty"),
+        (["CCO", None], r"entry 1 is a NoneType; give SMILES alone"),
+        ([Batch.from_data_list([Data(edge_index=torch.zeros(2, 0, dtype=torch.long), num_nodes=1)])], r"entry 0 is a"),
+        (Data(x=torch.zeros(2, 9), edge_index=torch.zeros(2, 0, dtype=torch.long)), r"'x' .* category ids; store them"),
+        (Data(x=torch.zeros(2, 3).long(), edge_index=torch.zeros(2, 0).long()), r"has 3 columns, .* trained on 9"),
+        (Data(edge_index=torch.tensor([[0], [1]]), num_nodes=2), r"has 0 columns, the model was trained on 3"),
+        (
+            [
+                Data(x=torch.zeros(1, 9).long(), edge_index=torch.zeros(2, 0).long()),
+                Data(x=torch.tensor([[0, 9] + [0] * 7]), edge_index=torch.zeros(2, 0).long()),
+            ],
+            r"graph 1 of the input: 'x' column 1 holds category 9, but the model knows 0 to 4",
+        ),
+        (
+            Batch(x=torch.zeros(2, 9).long(), edge_index=torch.tensor([[0], [2]]), batch=torch.tensor([0, 1])),
+            r"must hold node ids from 0 to 1",
+        ),
+        (
+            Batch(x=torch.zeros(2, 9).long(), edge_index=torch.tensor([[0], [1]]), batch=torch.tensor([0, 1])),
+            r"the batch: .*graph 0, edge 0 joins nodes 0 and 1",
+        ),
+        (
+            Batch(x=torch.zeros(2, 9).long(), edge_index=torch.zeros(2, 0).long(), batch=torch.tensor([1, 0])),
+            r"in rising order",
+        ),
+        (
+            Batch(x=torch.zeros(1, 9).long(), edge_index=torch.zeros(2, 0).long(), batch=torch.tensor([1])),
+            r"graph 0 of the input: the graph has no nodes",
+        ),
+    ],
+)
+def test_what_cannot_be_used_is_named(predictor: Predictor, items: object, message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        predictor.predict(items)
+
+
+def test_the_spread_depends_on_seed_and_graph_alone(predictor: Predictor, unseen: list[str]) -> None:
+    spread = predictor.spread(unseen, samples=6, seed=3)
+    np.testing.assert_array_equal(spread, predictor.spread(unseen, samples=6, seed=3))
+    assert not np.allclose(spread, predictor.spread(unseen, samples=6, seed=4))
+    np.testing.assert_allclose(predictor.spread(unseen[40], samples=6, seed=3), spread[40:41], **CLOSE)
+    predictor.model.max_rows, kept = 1, predictor.model.max_rows  # one sample at a time instead of all side by side
+    try:
+        np.testing.assert_allclose(predictor.spread(unseen, samples=6, seed=3), spread, **CLOSE)
+    finally:
+        predictor.model.max_rows = kept
+    for samples, seed in ((1, 0), (4, -1)):
+        with pytest.raises(ValueError, match="'samples' >= 2 and 'seed' >= 0"):
+            predictor.spread(unseen, samples=samples, seed=seed)
+
+
+def test_the_draws_follow_gumbels_distribution(unseen: list[str]) -> None:
+    graphs = Graphs.of(make_batch(pack_molecules(list(featurise_many(unseen))), range(len(unseen))))
+    noise = torch.stack([_gumbel(structure_hash(graphs) + word * 1_000_003, graphs) for word in range(200)])
+    assert abs(float(noise.mean()) - 0.57722) < 0.01
+    assert abs(float(noise.var()) - math.pi**2 / 6) < 0.02
+    steps = torch.corrcoef(noise[:, :20].t()) - torch.eye(20)
+    assert float(steps.abs().max()) < 0.35, "nodes are drawn for independently"
+
+
+@pytest.mark.parametrize("policy", ["random", "none", "full"])
+def test_other_policies_predict_too(policy: str, table: Path, unseen: list[str], tmp_path: Path) -> None:
+    other = load(small_run(tmp_path / "run", table, "logS", selection={"name": policy}))
+    alone = other.answer(unseen, batch_size=1)
+    together = other.answer(unseen, batch_size=50)
+    np.testing.assert_allclose(together.values, alone.values, **CLOSE)
+    assert together.picks == alone.picks
+    assert {len(picks) for picks in alone.picks} == {"random": {2}, "none": {0}}.get(
+        policy, {len(graph.x) for graph in featurise_many(unseen)}
+    )
+    if policy == "random":
+        spread = other.spread(unseen, samples=4, batch_size=50)
+        assert spread.max() > 0
+        np.testing.assert_allclose(other.spread(unseen, samples=4, batch_size=7), spread, **CLOSE)
+    else:
+        with pytest.raises(ValueError, match=f"the policy '{policy}' draws nothing"):
+            other.spread(unseen)
+
+
+def test_paper_mode_warns_and_fixes_the_batch_size(table: Path, unseen: list[str], tmp_path: Path) -> None:
+    folder = small_run(tmp_path / "run", table, "logS", selection={"mode": "paper"}, fit={"evaluation_batch_size": 20})
+    with pytest.warns(BatchWarning, match="'paper' mode, .* 20 graphs each") as caught:
+        paper = load(folder)
+    assert len(caught) == 1
+    assert caught[0].filename == __file__, "the warning points at the caller"
+    values = paper.predict(unseen)
+    np.testing.assert_array_equal(paper.predict(unseen, batch_size=1), values)
+    by_hand = [paper.predict(unseen[start : start + 20]) for start in range(0, len(unseen), 20)]
+    np.testing.assert_array_equal(np.concatenate(by_hand), values)
+
+
+@pytest.mark.parametrize("kind", ["binary", "classes"])
+def test_classes_get_probabilities(kind: str, unseen: list[str], tmp_path: Path) -> None:
+    smiles, values = molesol()
+    labels = ["low" if value < -3 else "mid" if kind == "classes" and value < -2 else "high" for value in values[:60]]
+    data = write_table(tmp_path / "m.csv", ("smiles", "level"), smiles[:60], labels)
+    probabilities = load(small_run(tmp_path / "run", data, "level", data={"split": "random"})).predict(unseen)
+    assert probabilities.shape == (len(unseen), {"binary": 1, "classes": 3}[kind])
+    assert probabilities.min() > 0
+    assert probabilities.max() < 1
+    if kind == "classes":
+        np.testing.assert_allclose(probabilities.sum(axis=1), 1, atol=1e-6)
+
+
+@pytest.mark.parametrize("node_level", [False, True])
+def test_runs_on_graphs(node_level: bool, tmp_path: Path) -> None:
+    path = write_graphs(tmp_path / "g.npz", node_level=node_level)
+    graphs = PackedGraphs.load(path)
+    predictor = load(small_run(tmp_path / "run", path))
+    rows = len(graphs.x) if node_level else len(graphs)
+    values = predictor.predict(graphs, batch_size=1)
+    assert values.shape == (rows, 1)
+    np.testing.assert_allclose(predictor.predict(graphs, batch_size=50), values, **CLOSE)
+    np.testing.assert_allclose(predictor.predict(make_batch(graphs, range(len(graphs)))), values, **CLOSE)
+    assert predictor.spread(graphs, samples=2).shape == values.shape
+    with pytest.raises(DataError, match="trained on graphs and does not know how"):
+        predictor.predict(["CCO"])
+
+
+def test_a_newer_format_is_refused(run: Path, tmp_path: Path) -> None:
+    folder = copied(run, tmp_path)
+    facts = json.loads((folder / "run.json").read_text())
+    (folder / "run.json").write_text(json.dumps(facts | {"format": facts["format"] + 1}))
+    with pytest.raises(RunError, match=r"written in format 2 by policylearn .* reads up to 1; install a newer"):
+        load(folder)
+
+
+@pytest.mark.parametrize("keep", [0, 7, 1000, None])
+def test_damaged_weights_are_named(keep: int | None, run: Path, tmp_path: Path) -> None:
+    folder = copied(run, tmp_path)
+    weights = folder / "model.safetensors"
+    content = weights.read_bytes()
+    weights.unlink()
+    if keep is not None:
+        weights.write_bytes(content[:keep])
+    with pytest.raises(RunError, match=r"model.safetensors: cannot be read as this run's weights"):
+        load(folder)
+
+
+def test_no_such_run(tmp_path: Path) -> None:
+    with pytest.raises(RunError, match="no such run folder"):
+        policylearn.load(str(tmp_path / "nowhere"))
+
+
+def test_importing_the_package_is_quick() -> None:
+    code = "import sys, policylearn; assert 'torch' not in sys.modules and 'load' in policylearn.__all__"
+    subprocess.run([sys.executable, "-c", code], check=True)
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        policylearn.nothing  # noqa: B018
+
+
+def copied(run: Path, parent: Path) -> Path:
+    """A copy of a run to break."""
+    folder = parent / "copy"
+    folder.mkdir()
+    for file in run.iterdir():
+        if file.is_file():
+            (folder / file.name).write_bytes(file.read_bytes())
+    return folder

@@ -1,0 +1,131 @@
+"""The declarations say what the paper prints, cell by cell, and how each cell is run."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+import pytest
+
+from policylearn.data import CATALOG
+from policylearn.studies.experiments import TABLES, Cell, Printed, Table, row
+from policylearn.studies.experiments.methods import GIN
+
+PAPER = Path(os.environ.get("POLICYLEARN_PAPER", Path(__file__).parents[4] / "shared" / "paper.txt"))
+CELLS = [cell for table in TABLES for cell in table.cells()]
+
+
+def clean(text: str) -> str:
+    """A LaTeX cell as the declarations write it."""
+    text = re.sub(r"\\phantom\{0\}|\\color\{black\}|\\,|~?\s*\\citep\{.*?\}", "", text)
+    text = re.sub(r"\\textbf\{\\textsc\{(.*?)\}\}", r"\1", text)
+    text = text.replace(r"\ourmethod\ ", "Policy-learn ").replace(r"\ourmethod", "Policy-learn")
+    text = re.sub(r"\\textsc\{(.*?)\}", r"\1", text).replace(r"\pm", "±").replace(r"\&", "&")
+    return " ".join(re.sub(r"[${}]", "", text).split())
+
+
+def latex_rows(label: str) -> list[tuple[str, str, list[str]]]:
+    """Of the table with this label: method, T as text, cells."""
+    text = PAPER.read_text(encoding="utf-8")
+    at = text.index(f"\\label{{{label}}}")
+    # The label stands before the rows in some tables and after them in others.
+    start = max(text.rfind("\\begin{table}", 0, at), text.rfind("\\begin{wraptable}", 0, at))
+    end = min(found for found in (text.find("\\end{table}", at), text.find("\\end{wraptable}", at)) if found > 0)
+    body = text[text.index("\\toprule", start) : text.rindex("\\bottomrule", start, end)]
+    rows = []
+    for line in body.replace(r"\&", "AMPERSAND").split("\\\\"):
+        cells = [
+            clean(cell.replace("AMPERSAND", r"\&"))
+            for cell in re.sub(r"\\\w*rule(\(.*?\)\{.*?\})?", "", line).split("&")
+        ]
+        if not any(figure_in(cell) for cell in cells):
+            continue
+        name, *rest = cells
+        if rest[0] == "" or rest[0].startswith("T"):  # tables with a column for T
+            name, rest = f"{name} {rest[0]}", rest[1:]
+        found = re.fullmatch(r"(.*?)\s*(?:T\s*=\s*(\d+))?\s*", name)
+        assert found
+        rows.append((found[1], found[2] or "", rest))
+    return rows
+
+
+def figure_in(text: str) -> Printed | None:
+    try:
+        return Printed(text)
+    except ValueError:
+        return None
+
+
+@pytest.mark.skipif(
+    not PAPER.exists(), reason="the paper's text is not there; set POLICYLEARN_PAPER to its LaTeX source"
+)
+@pytest.mark.parametrize("table", TABLES, ids=lambda table: table.name)
+def test_declarations_are_what_the_paper_prints(table: Table) -> None:
+    declared = [(r.method.name, str(r.picks or ""), [cell.text for cell in r.cells]) for r in table.rows]
+    assert declared == latex_rows(table.label)
+
+
+@pytest.mark.skipif(
+    not PAPER.exists(), reason="the paper's text is not there; set POLICYLEARN_PAPER to its LaTeX source"
+)
+def test_no_table_of_results_is_left_out() -> None:
+    labels = set(re.findall(r"\\label\{(tab:[\w-]+)\}", PAPER.read_text(encoding="utf-8")))
+    # One table carries two labels.
+    assert labels - {"tab:runtimes"} == {table.label for table in TABLES}
+
+
+def test_there_are_as_many_cells_as_in_the_paper() -> None:
+    assert len(CELLS) == 219
+    assert len({table.name for table in TABLES}) == len(TABLES) == 12
+
+
+@pytest.mark.parametrize("cell", CELLS, ids=lambda c: f"{c.table} {c.column.slug} {c.row.slug}")
+def test_every_cell_is_run_by_what_it_says(cell: Cell) -> None:
+    column, experiment = cell.column, cell.experiment
+    entry = CATALOG[column.dataset]
+    folds = {"csl": 5, "exp": 10, "reddit-binary": 10}.get(column.dataset)
+    if column.measure == "metric":
+        assert (column.metric, column.higher_is_better) == (entry.task.metric, entry.task.higher_is_better)
+        assert column.factor == (100.0 if column.metric in ("accuracy", "rocauc") else 1.0)
+        assert (column.protocol.repeat, column.protocol.count) == (("fold", folds) if folds else ("seed", 5))
+    assert column.target is None or column.target in entry.targets
+    if experiment is None:
+        assert cell.row.method.policy is None
+        return
+    config = experiment.config()
+    assert (config.data.name, config.selection.name) == (column.dataset, cell.row.method.policy)
+    assert config.selection.picks == (cell.row.picks or 0)
+    assert config.prediction.conv == ("gcn" if cell.row.method.name == "GCN" else "gin")
+    assert config.data.target == (() if column.target is None else (column.target,))
+
+
+def test_methods_that_are_not_implemented_are_declared() -> None:
+    foreign = {cell.row.method.name for cell in CELLS if cell.experiment is None}
+    assert foreign == {
+        "OSAN", "Random-OSAN", "DS-GNN (EGO+)", "DSS-GNN (EGO+)", "Random DS-GNN", "Random DSS-GNN",
+        "GIN + RWSE & LapPE", "PNA", "GSN", "SIN", "CIN", "NGNN", "Reconstr. GNN", "GNN-AK", "GNN-AK+", "SUN (EGO+)",
+        "GNN-SSWL", "GNN-SSWL+",
+    }  # fmt: skip
+
+
+def test_tables_that_share_an_experiment_print_the_same() -> None:
+    printed: dict[object, set[str]] = {}
+    for cell in CELLS:
+        if cell.experiment is not None and cell.column.measure == "metric":
+            printed.setdefault(cell.experiment, set()).add(cell.printed.text)
+    assert all(len(texts) == 1 for texts in printed.values())
+
+
+def test_a_printed_text_keeps_its_digits() -> None:
+    text = Printed("2489.25±9.42")
+    assert (text.mean, text.deviation, text.digits) == (2489.25, 9.42, 2)
+    assert (Printed("0.3569").mean, Printed("0.3569").deviation) == (0.3569, None)
+    assert (Printed("OOM").mean, Printed("OOM").deviation, Printed("-").digits) == (None, None, 0)
+    with pytest.raises(ValueError, match="is neither a figure nor"):
+        Printed("0.12 0.01")
+
+
+def test_a_row_must_have_a_cell_a_column() -> None:
+    with pytest.raises(ValueError, match=r"table 'x', row 'GIN': needs 0 cells \(got 1\)"):
+        Table("x", "x", "tab:x", (), (row(GIN, None, "OOM"),))

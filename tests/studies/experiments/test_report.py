@@ -1,0 +1,80 @@
+"""RESULTS.md is made from the ledger alone: the committed one is what the committed records give."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+from policylearn.studies.experiments import (
+    TABLES,
+    Ledger,
+    Protocol,
+    Record,
+    Wish,
+    make_report,
+    plan,
+    run_jobs,
+    write_report,
+)
+from policylearn.studies.experiments.declaration import Measure
+from tests.studies.experiments.tiny import SMALL, tiny_table, tiny_wish
+
+PROJECT = Path(__file__).parents[3]
+
+
+def test_the_committed_report_is_what_the_committed_records_give() -> None:
+    again = make_report(Ledger(PROJECT / "results").records(), TABLES, "results")
+    assert (PROJECT / "RESULTS.md").read_text(encoding="utf-8") == again, "run 'policylearn reproduce --report'"
+    for picture in re.findall(r"\((results/pictures/.*?\.png)\)", again):
+        assert (PROJECT / picture).exists()
+
+
+def test_a_report_of_a_tiny_table(tiny_data: Path, tmp_path: Path) -> None:
+    table, ledger = tiny_table(tiny_data), Ledger(tmp_path / "results")
+    run_jobs(plan(table, tiny_wish(2, rows=("random-t2", "learned-t2"))), ledger)
+    path = write_report(ledger, (table,))
+    text = path.read_text(encoding="utf-8")
+    assert path == tmp_path / "RESULTS.md"
+    assert re.search(r"\| GIN \| 0.50±0.10 \|  \|  \| 0 of 100 \|  \|  \| not run \|", text)
+    assert re.search(
+        r"\| Policy-learn T=2 \| 0.30±0.05 \| \d\.\d\d±\d\.\d\d \| 2 of 2 seeds \| 2 of 100 \| incremental, rloo"
+        r" \| batch_size 12†, channels 4†, layers 1†, samples 2† \| reduced budget \(\w[\w ]*\) \|",
+        text,
+    )
+    assert "| OSAN T=2 | N/A |  |  |  |  |  | not implemented |" in text
+    assert "2 of 100 epochs: learning rate decayed every 6 epochs instead of 300" in text
+    assert re.search(r"^policylearn reproduce tiny --columns tiny --rows learned-t2 --only 0 1 --epochs 2", text, re.M)
+    assert "## Learned against random picks" in text
+    pictures = {found.name for found in (tmp_path / "results" / "pictures").iterdir()}
+    assert pictures == {"tiny.png", "curves-tiny.png"}
+    assert all(f"(results/pictures/{name})" in text for name in pictures)
+    assert make_report(reversed(ledger.records()), (table,), "results") == text, "the order of reading does not matter"
+
+
+def test_times_are_measured_and_compare_with_each_other_only(tiny_data: Path, tmp_path: Path) -> None:
+    base, ledger = tiny_table(tiny_data), Ledger(tmp_path / "results")
+    measures: tuple[Measure, ...] = ("train_ms", "test_ms", "test_ms_deterministic")
+    columns = tuple(
+        replace(base.columns[0], slug=name, metric="milliseconds", measure=name, protocol=Protocol("round", 2))
+        for name in measures
+    )
+    rows = tuple(replace(found, cells=found.cells * 3) for found in base.rows)
+    table = replace(base, columns=columns, rows=rows)
+    jobs = plan(table, Wish(rows=("learned-t2",), settings=SMALL))
+    assert [job.cell.column.slug for job in jobs] == [*measures, *measures], "rounds take turns"
+    assert run_jobs(jobs, ledger).done == tuple(jobs)
+    records = ledger.records()
+    assert len(records) == 6
+    assert all(record.test > 0 and record.valid is None and record.curve == {} for record in records)
+    text = write_report(ledger, (table,)).read_text(encoding="utf-8")
+    assert text.count("2 of 2 rounds") == text.count("| another machine |") == 3
+
+
+def test_caveats_and_what_else_was_tried_are_told(tiny_data: Path, tiny_record: Record) -> None:
+    dataset = tiny_record.dataset | {"caveat": "rebuilt by hand"}
+    first = replace(tiny_record, dataset=dataset, valid=0.25)
+    longer = replace(first, epochs=2, config=first.config | {"fit": first.config["fit"] | {"epochs": 2}})
+    text = make_report([first, longer], (tiny_table(tiny_data),), "results")
+    assert "rebuilt by hand." in text
+    assert re.search(r"also tried, with their validation figure: .*, 1 runs, 1 epochs: 0\.250\.", text)
