@@ -47,6 +47,7 @@ def test_ranks_share_all_graphs_in_equally_many_batches(
         return
     seen: list[int] = []
     lengths = set()
+    sizes: set[int] = set()
     for rank in range(world_size):
         loader = BatchLoader(
             graphs, batch_size=batch_size, shuffle=shuffle, bucket=bucket, rank=rank, world_size=world_size
@@ -56,8 +57,10 @@ def test_ranks_share_all_graphs_in_equally_many_batches(
         assert len(batches) == len(loader)
         assert all(0 < len(batch) <= batch_size for batch in batches)
         lengths.add(len(batches))
+        sizes |= {len(batch) for batch in batches}
         seen += [row for batch in batches for row in batch]
     assert len(lengths) == 1
+    assert max(sizes) - min(sizes) <= 1, "no batch is short"
     assert set(seen) == set(range(count))
     batches_in_all = lengths.pop() * world_size
     assert len(seen) == max(count, batches_in_all)  # repeated only where a batch would be empty
@@ -98,8 +101,16 @@ def test_the_order_depends_on_seed_and_epoch_alone() -> None:
 
 
 def test_without_shuffle_the_order_is_the_given_one() -> None:
-    loader = BatchLoader(paths([1] * 10), [7, 3, 9, 1], batch_size=3)
-    assert order(loader) == [[7, 3, 9], [1]]
+    loader = BatchLoader(paths([1] * 10), [7, 3, 9, 1, 2], batch_size=3)
+    assert order(loader) == [[7, 3], [9, 1, 2]]
+    assert [batch.index.tolist() for batch in loader] == order(loader)
+
+
+def test_a_batch_knows_the_positions_of_its_graphs() -> None:
+    for batch in BatchLoader(paths([1, 3, 2, 1, 4]), [4, 0, 2], batch_size=2, shuffle=True):
+        assert batch.index.dtype == torch.int64
+        assert batch.index.tolist() == batch.y.tolist()
+        assert [int(one.index) for one in batch.to_data_list()] == batch.y.tolist()
 
 
 def test_buckets_hold_graphs_of_similar_size() -> None:

@@ -18,6 +18,7 @@ from policylearn.data.packed import DataError, PackedGraphs
 from policylearn.data.root import data_root
 from policylearn.data.scaffolds import scaffold_split
 from policylearn.data.splits import Split, column_split, official_splits, random_split, stratified_folds
+from policylearn.data.structures import Structure
 from policylearn.data.subset import take_graphs
 from policylearn.data.tasks import Scaling, Task
 
@@ -31,6 +32,7 @@ __all__ = [
     "PackedGraphs",
     "Scaling",
     "Split",
+    "Structure",
     "Task",
     "build_metric",
     "column_split",

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from torch_geometric.data import Batch
 
-from policylearn.data.batches import make_batch
+from policylearn.data.batches import add_index, make_batch
 from policylearn.data.packed import Array, DataError, PackedGraphs
 from policylearn.data.subset import check_indices
 
@@ -15,14 +15,17 @@ from policylearn.data.subset import check_indices
 class BatchLoader:
     """An iterable of PyG batches that can be walked again and again, and shared between processes.
 
+    The batches of an epoch differ in size by at most one graph, so that none is short: with 10 graphs and a batch size
+    of 4 they hold 3, 3 and 4. Each carries ``index`` (G,), the positions of its graphs in the packed graphs.
+
     The order is a function of ``(seed, epoch)``; call `set_epoch` for the next one (Lightning does so by itself).
-    With several ranks every graph is still seen once: all ranks get the same number of batches, whose sizes differ by
-    at most one. (Only with fewer graphs than batches are a few repeated.)
+    With several ranks every graph is still seen once, and all ranks get the same number of batches. (Only with fewer
+    graphs than batches are a few repeated.)
 
     Args:
         graphs: where the graphs come from.
         indices: which of them; None takes all.
-        batch_size: graphs in a batch.
+        batch_size: graphs in a batch, at most.
         shuffle: a new order each epoch; otherwise as in ``indices``.
         seed: of the shuffle.
         drop_last: leave out what does not fill a batch (on every rank).
@@ -88,7 +91,7 @@ class BatchLoader:
 
     def __iter__(self) -> Iterator[Batch]:
         for rows in self.index_batches():
-            yield make_batch(self.graphs, rows)
+            yield add_index(make_batch(self.graphs, rows), rows)
 
     def index_batches(self) -> list[Array]:
         """Which graphs each batch of this epoch and rank holds, in order."""
@@ -104,13 +107,9 @@ class BatchLoader:
             order = order[: count * self.batch_size]
         elif len(order) < count:
             order = np.concatenate([order, order[: count - len(order)]])
+        cuts = np.arange(1, count) * len(order) // count
         if self.bucket:
-            order = self._sort_pools(order)
-        cuts = (
-            np.arange(1, count) * self.batch_size
-            if self.world_size == 1 or self.drop_last
-            else np.arange(1, count) * len(order) // count
-        )
+            order = self._sort_pools(order, cuts)
         batches = np.split(order, cuts)
         if self.bucket and self.shuffle:
             batches = [batches[i] for i in generator.permutation(count)]
@@ -124,8 +123,7 @@ class BatchLoader:
     def _graphs_of_epoch(self) -> int:
         return -(-len(self.indices) // self.parts)
 
-    def _sort_pools(self, order: Array) -> Array:
+    def _sort_pools(self, order: Array, cuts: Array) -> Array:
         size = self.graphs.num_nodes
-        pool = self.bucket * self.batch_size
-        pieces = (order[start : start + pool] for start in range(0, len(order), pool))
-        return np.concatenate([piece[np.argsort(size[piece], kind="stable")] for piece in pieces])
+        pools = np.split(order, cuts[self.bucket - 1 :: self.bucket])
+        return np.concatenate([pool[np.argsort(size[pool], kind="stable")] for pool in pools])

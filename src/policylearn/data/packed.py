@@ -1,33 +1,22 @@
-"""The packed form: every graph of a dataset in a few flat arrays, one ``.npz`` a dataset, no pickle."""
+"""The packed form: every graph of a dataset in a few flat arrays, one ``.npz`` per dataset, no pickle."""
 
 from __future__ import annotations
 
-import struct
-import zipfile
-import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-from numpy.lib.npyio import NpzFile
-from numpy.typing import NDArray
 
+from policylearn.data.arrays import Array as Array
+from policylearn.data.arrays import DataError as DataError
+from policylearn.data.arrays import as_table as as_table
+from policylearn.data.arrays import check_finite, check_pointer
+from policylearn.data.arrays import read_arrays as read_arrays
 from policylearn.data.atomic import replacing
-
-Array = NDArray[Any]
+from policylearn.data.structures import Structure, check_structures, structures_from_arrays, structures_to_arrays
 
 GRAPH_ARRAYS = ("x", "edge_index", "edge_attr", "node_ptr", "edge_ptr", "y")
-# What numpy and zipfile raise over a damaged archive, depending on where the damage is.
-UNREADABLE = (
-    ValueError, TypeError, OSError, EOFError, KeyError, RuntimeError, SyntaxError, MemoryError, OverflowError,
-    struct.error, zlib.error, zipfile.BadZipFile,
-)  # fmt: skip
-
-
-class DataError(ValueError):
-    """Input that cannot be used; the message names the place, the value and the remedy."""
 
 
 @dataclass(frozen=True)
@@ -40,8 +29,9 @@ class PackedGraphs:
         edge_attr: edge features, in the order of ``edge_index``; zero columns where there are none.
         node_ptr: where each graph's nodes start.
         edge_ptr: where each graph's edges start.
-        y: targets, a row a graph (node-level tasks: a row a node). NaN is a missing label.
+        y: targets, a row per graph (node-level tasks: a row per node). NaN is a missing label.
         extras: everything else that the file holds (splits, SMILES, names of the targets).
+        structures: named arrays that batches carry (see `Structure`): what transforms computed.
 
     Shapes:
         x ``(N,)`` or ``(N, F)``, edge_index ``(2, E)``, edge_attr ``(E,)`` or ``(E, D)``, node_ptr and edge_ptr
@@ -55,6 +45,7 @@ class PackedGraphs:
     edge_ptr: Array
     y: Array
     extras: Mapping[str, Array] = field(default_factory=dict)
+    structures: Mapping[str, Structure] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.node_ptr) - 1
@@ -84,7 +75,7 @@ class PackedGraphs:
         if len(self.edge_ptr) != len(self.node_ptr):
             raise DataError(
                 f"{source}: 'node_ptr' describes {len(self)} graphs and 'edge_ptr' {len(self.edge_ptr) - 1};"
-                " give both one entry a graph and a final total"
+                " give both one entry per graph and a final total"
             )
         if len(self.edge_attr) != self.edge_index.shape[1]:
             raise DataError(
@@ -94,11 +85,12 @@ class PackedGraphs:
         if len(self.y) not in (len(self), len(self.x)):
             raise DataError(
                 f"{source}: 'y' has {len(self.y)} rows for {len(self)} graphs and {len(self.x)} nodes;"
-                " give one row a graph, or one a node"
+                " give one row per graph, or one per node"
             )
         self._check_edges(source)
         for name, values, pointer in (("x", self.x, self.node_ptr), ("edge_attr", self.edge_attr, self.edge_ptr)):
             check_finite(values, pointer, name, source)
+        check_structures(self.structures, self.node_ptr, self.edge_ptr, source)
         return self
 
     def _check_types(self, source: str) -> None:
@@ -131,6 +123,7 @@ class PackedGraphs:
     def save(self, path: Path) -> None:
         """Write one compressed ``.npz``, atomically: the file is whole or absent."""
         arrays = {name: getattr(self, name) for name in GRAPH_ARRAYS} | dict(self.extras)
+        arrays |= structures_to_arrays(self.structures)
         with replacing(path) as part, part.open("wb") as file:
             np.savez_compressed(file, allow_pickle=False, **arrays)
 
@@ -147,61 +140,5 @@ class PackedGraphs:
                 " the packed layout needs x, edge_index, edge_attr, node_ptr, edge_ptr and y"
             )
         graphs = {name: arrays.pop(name) for name in GRAPH_ARRAYS}
-        return PackedGraphs(**graphs, extras=arrays).validate(str(path))
-
-
-def read_arrays(path: Path, only: Sequence[str] | None = None) -> dict[str, Array]:
-    """Arrays of an ``.npz``, or a `DataError` where it is cut short, damaged, foreign or holds objects.
-
-    Args:
-        path: the file.
-        only: read no others than these, where they are there; None reads all.
-    """
-    try:
-        # Opened here: numpy leaves its own handle open when the archive turns out to be broken.
-        with path.open("rb") as file:
-            content = np.load(file, allow_pickle=False)
-            if not isinstance(content, NpzFile):
-                raise ValueError("it holds a single array without a name")
-            return {name: content[name] for name in content.files if only is None or name in only}
-    except UNREADABLE as error:
-        raise DataError(
-            f"{path}: not a readable .npz of plain arrays ({error}); it may be truncated or hold pickled objects:"
-            " remove it and convert or fetch the dataset again"
-        ) from error
-
-
-def as_table(values: Array) -> Array:
-    """A flat list as a table of one column, ``(R,)`` -> ``(R, 1)``; a table stays as it is, even without rows."""
-    return values[:, None] if values.ndim == 1 else values
-
-
-def check_pointer(pointer: Array, total: int, name: str, of: str, source: str) -> None:
-    """Raise unless ``pointer`` rises from 0 to ``total``."""
-    if pointer.ndim != 1 or len(pointer) == 0 or not np.issubdtype(pointer.dtype, np.integer):
-        raise DataError(f"{source}: '{name}' must be a list of integers with G + 1 entries, got shape {pointer.shape}")
-    falls = np.flatnonzero(np.diff(pointer.astype(np.int64)) < 0)
-    if len(falls):
-        raise DataError(
-            f"{source}: '{name}' falls from {pointer[falls[0]]} to {pointer[falls[0] + 1]} at graph {falls[0]}"
-        )
-    if pointer[0] != 0 or pointer[-1] != total:
-        raise DataError(
-            f"{source}: '{name}' runs from {pointer[0]} to {pointer[-1]}, but '{of}' has {total} rows;"
-            f" it must start at 0 and end at {total}"
-        )
-
-
-def check_finite(values: Array, pointer: Array, name: str, source: str) -> None:
-    """Raise a `DataError` that names graph, row and column of the first value that is NaN or infinite."""
-    if not np.issubdtype(values.dtype, np.floating):
-        return
-    table = as_table(values)
-    bad = np.argwhere(~np.isfinite(table))
-    if len(bad):
-        row, column = (int(i) for i in bad[0])
-        graph = int(np.searchsorted(pointer, row, side="right")) - 1
-        raise DataError(
-            f"{source}: graph {graph}, {name} row {row - int(pointer[graph])}, column {column} is"
-            f" {table[row, column]}; fill in or drop missing features before packing"
-        )
+        structures = structures_from_arrays(arrays, str(path))
+        return PackedGraphs(**graphs, extras=arrays, structures=structures).validate(str(path))

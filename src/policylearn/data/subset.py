@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from policylearn.data.packed import Array, DataError, PackedGraphs
+from policylearn.data.structures import Structure
 
 
 def gather(pointer: Array, rows: Array) -> tuple[Array, Array]:
@@ -38,12 +39,14 @@ def check_indices(graphs: PackedGraphs, indices: Array | Sequence[int]) -> Array
 
 
 def targets_are_per_node(graphs: PackedGraphs) -> bool:
-    """Whether ``y`` has a row a node; one row a graph wins where both fit."""
+    """Whether ``y`` has a row per node; one row per graph wins where both fit."""
     return len(graphs.y) != len(graphs)
 
 
 def take_graphs(graphs: PackedGraphs, indices: Array | Sequence[int]) -> PackedGraphs:
-    """The chosen graphs in the given order; extras are left behind, for nobody says which of them go by graph.
+    """The chosen graphs in the given order, with their structures.
+
+    Extras are left behind: nothing says which of them have a row per graph.
 
     Args:
         graphs: where to take them from.
@@ -61,4 +64,14 @@ def take_graphs(graphs: PackedGraphs, indices: Array | Sequence[int]) -> PackedG
         edge_ptr=edge_ptr,
         y=graphs.y.take(node_rows if targets_are_per_node(graphs) else rows, axis=0),
         extras={},
+        structures={
+            name: _take_rows(structure, structure.pointer(graphs.node_ptr, graphs.edge_ptr), rows)
+            for name, structure in graphs.structures.items()
+        },
     )
+
+
+def _take_rows(structure: Structure, pointer: Array, graphs: Array) -> Structure:
+    rows, ptr = gather(pointer, graphs)
+    own = not isinstance(structure.ptr, str)
+    return replace(structure, values=structure.values.take(rows, axis=0), ptr=ptr if own else structure.ptr)

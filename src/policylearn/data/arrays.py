@@ -1,0 +1,83 @@
+"""Plain arrays: reading them from files, and checking pointers and numbers."""
+
+from __future__ import annotations
+
+import struct
+import zipfile
+import zlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.lib.npyio import NpzFile
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
+
+# What numpy and zipfile raise over a damaged archive, depending on where the damage is.
+UNREADABLE = (
+    ValueError, TypeError, OSError, EOFError, KeyError, RuntimeError, SyntaxError, MemoryError, OverflowError,
+    struct.error, zlib.error, zipfile.BadZipFile,
+)  # fmt: skip
+
+
+class DataError(ValueError):
+    """Input that cannot be used; the message names the place, the value and the remedy."""
+
+
+def read_arrays(path: Path, only: Sequence[str] | None = None) -> dict[str, Array]:
+    """Arrays of an ``.npz``, or a `DataError` where it is cut short, damaged, foreign or holds objects.
+
+    Args:
+        path: the file.
+        only: read no others than these, where they are there; None reads all.
+    """
+    try:
+        # Opened here: numpy leaves its own handle open when the archive turns out to be broken.
+        with path.open("rb") as file:
+            content = np.load(file, allow_pickle=False)
+            if not isinstance(content, NpzFile):
+                raise ValueError("it holds a single array without a name")
+            return {name: content[name] for name in content.files if only is None or name in only}
+    except UNREADABLE as error:
+        raise DataError(
+            f"{path}: not a readable .npz of plain arrays ({error}); it may be truncated or hold pickled objects:"
+            " remove it and convert or fetch the dataset again"
+        ) from error
+
+
+def as_table(values: Array) -> Array:
+    """A flat list as a table of one column, ``(R,)`` -> ``(R, 1)``; a table stays as it is, even without rows."""
+    return values[:, None] if values.ndim == 1 else values
+
+
+def check_pointer(pointer: Array, total: int, name: str, of: str, source: str) -> None:
+    """Raise unless ``pointer`` rises from 0 to ``total``."""
+    if pointer.ndim != 1 or len(pointer) == 0 or not np.issubdtype(pointer.dtype, np.integer):
+        raise DataError(f"{source}: '{name}' must be a list of integers with G + 1 entries, got shape {pointer.shape}")
+    falls = np.flatnonzero(np.diff(pointer.astype(np.int64)) < 0)
+    if len(falls):
+        raise DataError(
+            f"{source}: '{name}' falls from {pointer[falls[0]]} to {pointer[falls[0] + 1]} at graph {falls[0]}"
+        )
+    if pointer[0] != 0 or pointer[-1] != total:
+        raise DataError(
+            f"{source}: '{name}' runs from {pointer[0]} to {pointer[-1]}, but '{of}' has {total} rows;"
+            f" it must start at 0 and end at {total}"
+        )
+
+
+def check_finite(values: Array, pointer: Array, name: str, source: str) -> None:
+    """Raise a `DataError` that names graph, row and column of the first value that is NaN or infinite."""
+    if not np.issubdtype(values.dtype, np.floating):
+        return
+    table = as_table(values)
+    bad = np.argwhere(~np.isfinite(table))
+    if len(bad):
+        row, column = (int(i) for i in bad[0])
+        graph = int(np.searchsorted(pointer, row, side="right")) - 1
+        raise DataError(
+            f"{source}: graph {graph}, {name} row {row - int(pointer[graph])}, column {column} is"
+            f" {table[row, column]}; fill in or drop missing features before packing"
+        )
