@@ -54,8 +54,15 @@ class Job:
             return [str(python), "-m", module, str(file), self.table.kind, str(self.seed), str(out)]
         columns = ["--smiles-columns", "smiles", "--target-columns", *self.table.targets, "--splits-column", "split"]
         seeds = ["--pytorch-seed", str(self.seed), "--data-seed", str(self.seed)]
-        train = [str(python.with_name("chemprop")), "train", "--data-path", str(file), "--output-dir", str(out)]
-        return [*train, "--task-type", self.table.kind, *columns, *seeds, *FEATURES[self.peer]]
+        train = ["--data-path", str(file), "--output-dir", str(out), "--task-type", self.table.kind, *columns, *seeds]
+        if self.needs_finite:
+            return [str(python), "-m", "benchmarks.tables.chemprop_finite", str(file), str(out), *train]
+        return [str(python.with_name("chemprop")), "train", *train, *FEATURES[self.peer]]
+
+    @property
+    def needs_finite(self) -> bool:
+        """Whether chemprop's own descriptors hold infinities, at which it stops."""
+        return self.peer == "chemprop-rdkit2d" and self.table.name == "ogbg-moltox21"
 
 
 def jobs(peers: list[str], tables: list[str]) -> Iterator[Job]:
@@ -97,13 +104,13 @@ def run(job: Job, python: Path, work: Path, where: dict[str, Any]) -> dict[str, 
                 stdout=output,
                 stderr=subprocess.STDOUT,
                 env=os.environ | ONE_THREAD,
-                cwd=out if job.peer in FEATURES else PROJECT,  # our own peers are modules of this folder
+                cwd=PROJECT if command[1] == "-m" else out,  # a module of ours, or a program that may leave files
             )
             _, status, usage = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
         if process.returncode:
             raise SystemExit(f"{job.peer} on {file} ended with status {process.returncode}; {log} has what it said")
-        scores = {part: score(job.table, file, part, predictions(job, out, part)) for part in ("val", "test")}
+        scores = {part: score(job.table, file, part, predictions(job, file, out, part)) for part in ("val", "test")}
     return {
         "peer": job.peer,
         "table": job.table.name,
@@ -120,7 +127,7 @@ def run(job: Job, python: Path, work: Path, where: dict[str, Any]) -> dict[str, 
     }
 
 
-def predictions(job: Job, out: Path, part: str) -> Array | None:
+def predictions(job: Job, file: Path, out: Path, part: str) -> Array | None:
     """What the peer wrote for a part; chemprop predicts the test rows alone.
 
     Shapes:
@@ -130,18 +137,23 @@ def predictions(job: Job, out: Path, part: str) -> Array | None:
         return np.loadtxt(out / f"{part}.csv", delimiter=",", ndmin=2)
     if part == "val":
         return None
-    with (out / "model_0" / "test_predictions.csv").open(encoding="utf-8", newline="") as file:
-        rows = list(csv.DictReader(file))
+    rows, wanted = read_rows(out / "model_0" / "test_predictions.csv"), read_rows(file, part)
+    if [row["smiles"] for row in rows] != [row["smiles"] for row in wanted]:
+        raise ValueError(f"{job.peer} on {file}: its predictions are not of the {part} rows in their order")
     return np.array([[float(row[name]) for name in job.table.targets] for row in rows])
+
+
+def read_rows(file: Path, part: str | None = None) -> list[dict[str, str]]:
+    """The rows of a CSV, of one part where it is named."""
+    with file.open(encoding="utf-8", newline="") as lines:
+        return [row for row in csv.DictReader(lines) if part is None or row["split"] == part]
 
 
 def score(table: MoleculeTable, file: Path, part: str, predicted: Array | None) -> float | None:
     """Root mean squared error, or the mean ROC-AUC over the targets that have both labels; None without predictions."""
     if predicted is None:
         return None
-    with file.open(encoding="utf-8", newline="") as lines:
-        rows = [row for row in csv.DictReader(lines) if row["split"] == part]
-    truth = np.array([[float(row[name] or "nan") for name in table.targets] for row in rows])
+    truth = np.array([[float(row[name] or "nan") for name in table.targets] for row in read_rows(file, part)])
     if predicted.shape != truth.shape or np.isnan(predicted).any():
         raise ValueError(
             f"{part} of {file}: needs predictions of shape {truth.shape} without NaN, got {predicted.shape}"
