@@ -5,7 +5,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
-EXTRAS := sweep,tensorboard,dev
+EXTRAS := tensorboard,dev
 BENCHMARKS ?= batching memory time_spent
 WORKERS ?= 2
 

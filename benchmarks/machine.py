@@ -5,12 +5,10 @@ from __future__ import annotations
 import json
 import os
 from datetime import UTC, datetime
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from policylearn.studies.experiments.provenance import commit, describe_machine
-from policylearn.training.runs import PACKAGES
+from policylearn.training.provenance import commit, describe_machine, versions
 
 PROJECT = Path(__file__).parents[1]
 RESULTS = PROJECT / "benchmarks" / "results"
@@ -29,8 +27,7 @@ def describe() -> dict[str, Any]:
 
 def keep(name: str, result: dict[str, Any]) -> Path:
     """Write a result with date, machine, memory, versions and commit to ``benchmarks/results/NAME.json``."""
-    versions = {package: version(package) for package in (*PACKAGES, "numba")}
     RESULTS.mkdir(parents=True, exist_ok=True)
     path = RESULTS / f"{name}.json"
-    path.write_text(json.dumps({"machine": describe() | {"versions": versions}, **result}, indent=2) + "\n")
+    path.write_text(json.dumps({"machine": describe() | {"versions": versions("numba")}, **result}, indent=2) + "\n")
     return path

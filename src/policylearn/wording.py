@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
+PIPE = "\\|"
+"""As it is written within a cell of a table."""
 KINDS = {"int": "a whole number", "float": "a number", "str": "text", "bool": "true or false", "dict": "a mapping"}
 
 
@@ -51,6 +53,12 @@ def readable(kind: str) -> str:
         return f"one of {literal[1]}".replace("'", "")
     plain = re.fullmatch(r"<class '(?:[\w.]+\.)?(\w+)'>", kind)
     return KINDS.get(plain[1], plain[1]) if plain else kind
+
+
+def markdown_table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A markdown table, without a line break at its end."""
+    cells = [list(headings), ["---"] * len(headings), *rows]
+    return "\n".join(f"| {' | '.join(cell.replace('|', PIPE) for cell in row)} |" for row in cells)
 
 
 def one_line(text: str) -> str:

@@ -10,8 +10,7 @@ import pytest
 from policylearn.cli import main
 from policylearn.cli.reproduce import find_table
 from policylearn.data.root import data_root
-from policylearn.studies.experiments import TABLES, Ledger, Wish, plan
-from policylearn.studies.experiments.claims import claim
+from policylearn.studies.experiments import TABLES, Wish, open_ledger, plan
 
 SMALL = ["--set", "prediction.channels=4", "prediction.layers=1", "fit.threads=1"]
 needs_csl = pytest.mark.skipif(
@@ -47,8 +46,7 @@ def test_the_whole_chain_on_a_tiny_budget(tmp_path: Path, capsys: pytest.Capture
 def test_a_run_of_another_process_is_not_called_over(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     wish = Wish(rows=("gin",), columns=("csl",), seeds=1, epochs=1)
     (job,) = plan(find_table("expressivity", TABLES), wish)
-    folder = Ledger(tmp_path).run_folder(job)
-    with claim(folder.parent / f"{folder.name}.lock"):
+    with open_ledger(tmp_path).claim(job):
         words = ["expressivity", "--rows", "gin", "--columns", "csl", "--seeds", "1", "--epochs", "1"]
         assert main(["reproduce", *words, "--results", str(tmp_path)]) == 0
     told = capsys.readouterr()

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import pytest
 
 from policylearn.cli import main
 from policylearn.training import read_config
-
-pytest.importorskip("optuna", reason="the extra 'sweep' is not installed")
 
 SMALL = ["--prediction.channels", "8", "--prediction.layers", "2", "--epochs", "1", "--fit.threads", "1"]
 
@@ -36,12 +33,9 @@ def test_a_dataset_is_swept_in_two_goes(tmp_path: Path, capsys: pytest.CaptureFi
 def test_a_yaml_is_swept_with_what_the_user_says(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "mine.yaml"
     path.write_text("data: {name: csl-13}\nselection: {name: none}\ngrid: {prediction.layers: [1, 2]}\n")
-    storage = f"sqlite:///{tmp_path / 'shared.db'}"
-    words = ["sweep", str(path), "--storage", storage, "--name", "mine", *SMALL, "-o", str(tmp_path / "out")]
+    words = ["sweep", str(path), *SMALL, "-o", str(tmp_path / "out")]
     assert main([*words, "--policy", "random", "--trials", "1"]) == 0
     assert "csl-13, random: 1 of 2 done" in capsys.readouterr().out
-    assert (tmp_path / "shared.db").exists()
-    assert not (tmp_path / "out" / "sweep.db").exists()
     assert read_config(tmp_path / "out" / "best.yaml").selection.name == "random"
 
 
@@ -60,11 +54,3 @@ def test_bad_input_is_one_line(words: list[str], complaint: str, capsys: pytest.
     captured = capsys.readouterr().err
     assert captured.startswith(f"error: {complaint}")
     assert captured.count("\n") == 1
-
-
-def test_without_optuna_it_says_how_to_get_it(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setitem(sys.modules, "optuna", None)
-    assert main(["sweep", "zinc"]) == 2
-    assert "pip install 'policylearn[sweep]'" in capsys.readouterr().err

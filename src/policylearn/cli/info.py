@@ -81,7 +81,7 @@ def installation() -> Iterable[tuple[str, str]]:
 
     from policylearn.data import CATALOG, data_root
     from policylearn.kernels import has_numba, product_source, wanted_backend
-    from policylearn.training.runs import PACKAGES
+    from policylearn.training.provenance import PACKAGES
 
     for name in PACKAGES:
         yield name, version(name)

@@ -12,6 +12,7 @@ from jsonargparse import ArgumentParser
 
 from policylearn.cli.main import VERBS, build_parser
 from policylearn.cli.tree import children, walk
+from policylearn.wording import markdown_table
 
 HEAD = """# The command
 
@@ -26,7 +27,7 @@ Options of {verbs}, and the keys of a YAML:
 does not use; for its own datasets the files in `configs/` say otherwise.
 """
 OWN_GROUPS = ("positional arguments", "options")
-TABLE = ("| | | default |", "|---|---|---|")
+HEADINGS = ("", "", "default")
 
 
 def page() -> str:
@@ -34,21 +35,19 @@ def page() -> str:
     root = build_parser([verb.NAME for verb in VERBS])
     parsers = {" ".join(path): parser for path, parser in walk(root)}
     with_settings = [command for command, parser in parsers.items() if settings_groups(parser)]
-    parts = [HEAD, "\n".join(verbs_table(root))]
+    parts = [HEAD, verbs_table(root)]
     parts += [section(command, parser) for command, parser in parsers.items() if parser is not root]
     if with_settings:
         parts.append(SETTINGS.format(verbs=" and ".join(f"`{command}`" for command in with_settings)))
         for group in settings_groups(parsers[with_settings[0]]):
-            rows = table(group._group_actions)
-            parts.append("\n".join([f"### {group.title}", "", *rows]))
+            parts.append(f"### {group.title}\n\n{table(group._group_actions)}")
     return "\n\n".join(part.strip("\n") for part in parts) + "\n"
 
 
-def verbs_table(root: ArgumentParser) -> list[str]:
-    """One line a verb."""
-    rows = [f"| [`{verb.NAME}`](#policylearn-{verb.NAME}) | {verb.HELP} |" for verb in VERBS]
+def verbs_table(root: ArgumentParser) -> str:
+    """One line per verb."""
     assert [verb.NAME for verb in VERBS] == list(children(root))
-    return ["| verb | |", "|---|---|", *rows]
+    return markdown_table(("verb", ""), [(f"[`{verb.NAME}`](#policylearn-{verb.NAME})", verb.HELP) for verb in VERBS])
 
 
 def section(command: str, parser: ArgumentParser) -> str:
@@ -64,19 +63,18 @@ def section(command: str, parser: ArgumentParser) -> str:
     about = sentence(parser.description or "")
     lines += [about[:1].upper() + about[1:].removesuffix(".") + ".", ""]
     if own:
-        lines += [*table(own), ""]
+        lines += [table(own), ""]
     if settings_groups(parser):
         lines += ["Every one of the [settings](#settings) is an option too.", ""]
     return "\n".join(lines)
 
 
-def table(actions: Iterable[argparse.Action]) -> list[str]:
-    """One line an option: how it is written, what it does, what holds without it."""
+def table(actions: Iterable[argparse.Action]) -> str:
+    """One line per option: how it is written, what it does, what holds without it."""
     rows = [
-        f"| `{written(action)}` | {sentence(action.help or '')} | {default_of(action)} |".replace("|  |", "| |")
-        for action in filter(shown, actions)
+        (f"`{written(action)}`", sentence(action.help or ""), default_of(action)) for action in filter(shown, actions)
     ]
-    return [*TABLE, *rows]
+    return markdown_table(HEADINGS, rows)
 
 
 def written(action: argparse.Action) -> str:
@@ -116,8 +114,8 @@ def default_of(action: argparse.Action) -> str:
 
 
 def sentence(text: str) -> str:
-    """Help text as it may stand in a table."""
-    return re.sub(r"\s+", " ", text).strip().replace("|", "\\|")
+    """Help text in one line."""
+    return re.sub(r"\s+", " ", text).strip()
 
 
 def own_groups(parser: ArgumentParser) -> list[argparse._ArgumentGroup]:

@@ -10,7 +10,8 @@ from jsonargparse import ArgumentParser, Namespace
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from policylearn.studies.experiments import Job, Ledger, Outcome, Table, Wish
+    from policylearn.studies.experiments import Job, Table, Wish
+    from policylearn.training.ledger import Ledger, Outcome
 
 NAME = "reproduce"
 HELP = "run the paper's tables, resume and share the work, report paper against ours"
@@ -52,11 +53,11 @@ def run(options: Namespace) -> int:
 
     from rich.console import Console
 
-    from policylearn.studies.experiments import TABLES, Ledger, plan, write_report
+    from policylearn.studies.experiments import TABLES, open_ledger, plan, write_report
 
     for name in ("lightning.pytorch", "lightning.fabric"):
         logging.getLogger(name).setLevel(logging.WARNING)
-    console, ledger = Console(stderr=True), Ledger(options.results)
+    console, ledger = Console(stderr=True), open_ledger(options.results)
     if options.table is None and not options.report:
         return list_tables(ledger)
     if options.table is not None:
@@ -115,12 +116,12 @@ def list_tables(ledger: Ledger) -> int:
     from rich.console import Console
     from rich.table import Table as Grid
 
-    from policylearn.studies.experiments import TABLES
+    from policylearn.studies.experiments import TABLES, load_records
 
     grid = Grid(box=box.SIMPLE_HEAD, pad_edge=False)
     for heading in ("table", "shows", "columns", "rows that can be run", "runs"):
         grid.add_column(heading, overflow="fold")
-    run = [record.experiment for record in ledger.records()]
+    run = [record.experiment for record in load_records(ledger)]
     for table in TABLES:
         rows = [row.slug for row in table.rows if row.method.policy is not None]
         columns = [column.slug for column in table.columns]
@@ -132,12 +133,12 @@ def list_tables(ledger: Ledger) -> int:
     return 0
 
 
-def run_with_bars(jobs: list[Job], ledger: Ledger, seconds: float | None, console: Console) -> Outcome:
+def run_with_bars(jobs: list[Job], ledger: Ledger, seconds: float | None, console: Console) -> Outcome[Job]:
     """Run the jobs under two bars: all runs together, and the epochs of the one at hand."""
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
     from policylearn.cli.progress import EpochBar
-    from policylearn.studies.experiments import run_jobs
+    from policylearn.studies.experiments import run_table
 
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=console) as progress:
@@ -150,7 +151,7 @@ def run_with_bars(jobs: list[Job], ledger: Ledger, seconds: float | None, consol
                 word = "over" if ledger.find(job) else "another process is at it"
                 console.print(f"{word}: {job.title}, {job.name}", highlight=False, markup=False, soft_wrap=True)
 
-        return run_jobs(
+        return run_table(
             jobs,
             ledger,
             budget_seconds=seconds,
@@ -159,15 +160,14 @@ def run_with_bars(jobs: list[Job], ledger: Ledger, seconds: float | None, consol
         )
 
 
-def tell(console: Console, outcome: Outcome, ledger: Ledger) -> None:
+def tell(console: Console, outcome: Outcome[Job], ledger: Ledger) -> None:
     """Say what was done and what was not, and why."""
 
     def line(text: str) -> None:
         console.print(text, highlight=False, markup=False, soft_wrap=True)
 
     line(f"{len(outcome.done)} runs done, {len(outcome.found)} were there, {len(outcome.left)} left for want of time")
-    for job, owner in outcome.busy:
-        lock = ledger.run_folder(job)
-        line(f"{job.title}: process {owner.pid} on {owner.host} is at it; if that is gone, remove {lock}.lock")
+    for job in outcome.busy:
+        line(f"{job.title}: another process is at it")
     for job in outcome.done:
         line(str(ledger.path(job)))

@@ -30,25 +30,14 @@ def add_options(parser: ArgumentParser) -> None:
     """Options of the verb."""
     parser.add_argument("what", type=str, help="a dataset, a packed .npz or a CSV; or a YAML of settings with a grid")
     parser.add_argument("--trials", type=int | None, default=None, help="how many this process trains at most")
-    parser.add_argument(
-        "--storage",
-        type=str | None,
-        default=None,
-        help="an Optuna URL that the processes share (default: a SQLite file in the folder)",
-    )
-    parser.add_argument(
-        "--name", type=str | None, default=None, help="of the sweep in the storage (default: the folder)"
-    )
     parser.add_argument("-o", "--output", type=Path | None, default=None, help="the folder (default: below runs/)")
-    parser.add_argument("--heartbeat", type=int, default=10, help="seconds between signs of life of a running trial")
     add_run_options(parser)
 
 
 def run(options: Namespace) -> int:
     """Sweep under a progress bar, print the best trials and where the best settings are."""
-    for name in ("trials", "heartbeat"):
-        if options[name] is not None and options[name] < 1:
-            raise ValueError(f"'--{name}' must be >= 1 (got {options[name]})")
+    if options.trials is not None and options.trials < 1:
+        raise ValueError(f"'--trials' must be >= 1 (got {options.trials})")
     import logging
 
     from rich.console import Console
@@ -57,16 +46,14 @@ def run(options: Namespace) -> int:
     from policylearn.training import load_source
     from policylearn.training.grid import read_grid
     from policylearn.training.sweep import sweep
-    from policylearn.training.sweep_trials import import_optuna
 
     for name in ("lightning.pytorch", "lightning.fabric"):
         logging.getLogger(name).setLevel(logging.WARNING)
-    import_optuna()  # before the data are loaded
     config = read_options(options)
     if config.fit.devices > 1:
         raise ValueError(
             f"a sweep trains each trial on one device (got {config.fit.devices});"
-            " to use more, call it several times with the same folder or storage"
+            " to use more, call it several times with the same folder"
         )
     grid = read_grid(config)
     folder = options.output or Path("runs") / f"sweep-{default_folder(config).name}"
@@ -85,10 +72,7 @@ def run(options: Namespace) -> int:
             config,
             source,
             folder,
-            storage=options.storage,
-            name=options.name or folder.name,
             trials=options.trials,
-            heartbeat=options.heartbeat,
             callbacks_of=bars.callbacks_of,
             report=bars.report,
         )
@@ -121,5 +105,5 @@ def report(console: Console, config: RunConfig, metric: str, done: Swept) -> Non
     if done.best is None:
         console.print("no trial has ended well yet")
     else:
-        again = f"policylearn train {config.data.name} --config {done.path}"
-        console.print(f"best settings: {done.path} ({again})", highlight=False, markup=False, soft_wrap=True)
+        command = f"policylearn train {config.data.name} --config {done.path}"
+        console.print(f"best settings: {done.path} ({command})", highlight=False, markup=False, soft_wrap=True)

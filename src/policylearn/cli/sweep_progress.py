@@ -9,7 +9,7 @@ import lightning
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
-from policylearn.training.sweep_trials import Standing
+from policylearn.training.sweep import Standing
 
 
 class SweepBars:
@@ -39,12 +39,11 @@ class SweepBars:
     def report(self, standing: Standing) -> None:
         """Show how far the sweep is, over all processes."""
         best = "" if standing.best is None else f"best valid {self.metric} {standing.values[standing.best]:.4f}"
-        running = f"{len(standing.running)} running" if standing.running else ""
         self.progress.update(
             self.trials,
             total=standing.total,
             completed=len(standing.values),
-            figures=", ".join(part for part in (best, running) if part),
+            figures=best,
         )
 
     def callbacks_of(self, title: str) -> Sequence[lightning.Callback]:

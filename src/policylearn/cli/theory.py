@@ -48,7 +48,7 @@ def run_checks(options: Namespace) -> int:
     from rich.progress import Progress
     from rich.table import Table
 
-    from policylearn.studies.theory import CHECKS, markdown_table
+    from policylearn.studies.theory import CHECKS, check_table
     from policylearn.studies.theory.checks import HEADINGS
 
     unknown = [name for name in options.only if name not in CHECKS]
@@ -63,7 +63,7 @@ def run_checks(options: Namespace) -> int:
             found.append(CHECKS[name]())
             progress.advance(task)
     if options.markdown:
-        print(markdown_table(found))  # noqa: T201 - the command's answer
+        print(check_table(found))  # noqa: T201 - the command's answer
     else:
         table = Table(show_lines=True)
         for heading in ("check", *HEADINGS):

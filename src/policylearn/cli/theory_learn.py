@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from jsonargparse import ArgumentParser, Namespace
 
 if TYPE_CHECKING:
-    from policylearn.studies.theory import Record
+    from policylearn.studies.theory import LearningRecord
 
 METHODS = ("rloo", "straight_through", "gapped", "random", "none", "full")
 IN_FIGURE = ("none", "random", "rloo", "straight_through", "full", "gapped")
@@ -102,7 +102,7 @@ def add_showing(parser: ArgumentParser) -> None:
     parser.add_argument("--markdown", action="store_true", help="the table as it stands in the documentation")
 
 
-def show(records: list[Record], options: Namespace) -> None:
+def show(records: list[LearningRecord], options: Namespace) -> None:
     """Print the table and draw the figure."""
     from rich.console import Console
     from rich.table import Table
@@ -134,7 +134,7 @@ def bar() -> Any:
     return Progress(*columns, console=Console(stderr=True), transient=True)
 
 
-def draw(records: list[Record], path: Path) -> None:
+def draw(records: list[LearningRecord], path: Path) -> None:
     """Draw accuracy and both coverages over the steps, a colour a method."""
     from policylearn.explain import Chart, draw_charts
     from policylearn.studies.theory.records import runs_of

@@ -11,6 +11,7 @@ from typing import Any
 from jsonargparse import ArgumentParser, Namespace
 
 from policylearn.training.config import RunConfig
+from policylearn.training.settings import plain
 from policylearn.wording import nearest_word, one_line, unknown_setting, wrong_value
 
 
@@ -85,15 +86,6 @@ def to_yaml(config: RunConfig) -> str:
 
     text: str = yaml.safe_dump(plain(config), sort_keys=False)
     return text
-
-
-def plain(config: Any) -> dict[str, Any]:
-    """A configuration as nested dictionaries of plain values, without those that are None."""
-
-    def without_none(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        return {key: list(value) if isinstance(value, tuple) else value for key, value in pairs if value is not None}
-
-    return dataclasses.asdict(config, dict_factory=without_none)
 
 
 def explained(message: str) -> str:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import platform
 from dataclasses import asdict, dataclass, field
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +16,7 @@ from policylearn.models import ModelConfig, SubgraphGNN, build_model
 from policylearn.nn import Features
 from policylearn.training.config import RunConfig
 from policylearn.training.parsing import read_config, to_yaml
+from policylearn.training.provenance import system, versions
 
 FORMAT = 1
 WEIGHTS, CONFIG, METRICS, HISTORY, FACTS, CURVES = (
@@ -28,7 +27,6 @@ WEIGHTS, CONFIG, METRICS, HISTORY, FACTS, CURVES = (
     "run.json",
     "curves.png",
 )
-PACKAGES = ("policylearn", "torch", "torch-geometric", "lightning", "numpy", "rdkit", "ogb")
 
 
 class RunError(ValueError):
@@ -61,10 +59,8 @@ class RunFacts:
     fold: int | None
     threads: int
     evaluation_batch_size: int
-    versions: dict[str, str] = field(default_factory=lambda: {name: version(name) for name in PACKAGES})
-    machine: str = field(
-        default_factory=lambda: f"{platform.machine()} {platform.system()} Python {platform.python_version()}"
-    )
+    versions: dict[str, str] = field(default_factory=versions)
+    machine: str = field(default_factory=system)
     format: int = FORMAT
 
 

@@ -3,39 +3,66 @@
 from __future__ import annotations
 
 import math
-import os
-import platform
-import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from policylearn.data.atomic import write_text
 from policylearn.training.config import RunConfig
 from policylearn.training.data_source import Source
 from policylearn.training.folds import CallbacksOf, train
 from policylearn.training.grid import apply, read_grid
-from policylearn.training.parsing import ConfigError, plain, to_yaml
-from policylearn.training.sweep_trials import (
-    BEGUN,
-    LABEL,
-    SILENT_BEATS,
-    TEST,
-    Standing,
-    claim,
-    import_optuna,
-    open_study,
-    queue_missing,
-    standing_of,
-)
+from policylearn.training.ledger import Ledger, read_content, run_jobs
+from policylearn.training.parsing import to_yaml
+from policylearn.training.settings import plain, short_hash
 
-if TYPE_CHECKING:
-    from optuna import Trial
+BEST, TRIALS = "best.yaml", "trials"
 
-BEST, DATABASE, SETTINGS, TRIALS = "best.yaml", "sweep.db", "sweep.yaml", "trials"
-MACHINE_SETTINGS = ("accelerator", "devices", "threads", "logger", "checkpoint_seconds")
-"""Settings of `FitConfig` in which the processes of one sweep may differ."""
+
+@dataclass(frozen=True)
+class Trial:
+    """One combination of a grid.
+
+    Args:
+        label: of the combination.
+        config: the run.
+        fingerprint: of its data.
+    """
+
+    label: str
+    config: RunConfig
+    fingerprint: str
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What makes it what it is."""
+        return plain(self.config) | {"fingerprint": self.fingerprint}
+
+    @property
+    def record(self) -> str:
+        """Where its record goes, and beside it its run folder; other settings have another name."""
+        return f"{TRIALS}/{self.label}-{short_hash(self.settings)}"
+
+
+@dataclass(frozen=True)
+class Standing:
+    """How far a sweep is.
+
+    Args:
+        total: number of combinations.
+        values: the validation metric of each finished one by its label, best first; NaN for those that diverged.
+        tests: their test metrics.
+    """
+
+    total: int
+    values: dict[str, float]
+    tests: dict[str, float]
+
+    @property
+    def best(self) -> str | None:
+        """The label of the best combination so far."""
+        return next((name for name, value in self.values.items() if not math.isnan(value)), None)
 
 
 @dataclass(frozen=True)
@@ -52,10 +79,7 @@ def sweep(
     source: Source,
     folder: Path,
     *,
-    storage: str | None = None,
-    name: str = "sweep",
     trials: int | None = None,
-    heartbeat: int = 10,
     callbacks_of: CallbacksOf = lambda _title: (),
     report: Callable[[Standing], None] = lambda _standing: None,
 ) -> Swept:
@@ -64,87 +88,45 @@ def sweep(
     Args:
         config: the run, with its grid.
         source: its data.
-        folder: where trials and the best configuration are written.
-        storage: an Optuna URL that all processes of the sweep share; None is a SQLite file in ``folder``.
-        name: of the sweep within the storage.
+        folder: where trials and the best configuration are written; all processes of a sweep share it.
         trials: how many this process runs at most; None runs until all combinations are done.
-        heartbeat: seconds between two signs of life of a running trial.
         callbacks_of: makes the callbacks of each training.
         report: told the standing whenever it may have changed.
     """
-    optuna = import_optuna()
     combinations = read_grid(config).combinations()
-    higher = source.dataset.task.higher_is_better
-    check_folder(folder, config, source)
-    url = storage or f"sqlite:///{(folder / DATABASE).resolve().as_posix()}"
-    study = open_study(url, name, higher=higher, heartbeat=heartbeat)
-    known = study.user_attrs.get("settings")
-    if known is None:
-        study.set_user_attr("settings", settings_of(config, source))
-    else:
-        check_same(known, settings_of(config, source), f"the sweep '{name}' in {url}", "give another --name")
-    mine = 0
+    fingerprint = source.dataset.fingerprint
+    wanted = [Trial(label, apply(config, values), fingerprint) for label, values in combinations.items()]
+    ledger, higher = Ledger(folder, RunConfig()), source.dataset.task.higher_is_better
 
-    def objective(trial: Trial) -> float:
-        nonlocal mine
-        trial.set_user_attr(BEGUN, f"{platform.node()} {os.getpid()}")
-        combination = claim(study, trial, combinations)
-        run = folder / TRIALS / trial.user_attrs[LABEL]
-        report(standing_of(study, combinations, higher=higher))
-        metrics = train(apply(config, combination), source, run, resume=True, callbacks_of=callbacks_of).metrics
-        trial.set_user_attr(TEST, metrics["test"])
-        mine += 1
-        if math.isnan(metrics["valid"]):
-            raise optuna.TrialPruned("the validation metric is not a number")
-        return float(metrics["valid"])
+    def perform(trial: Trial) -> dict[str, Any]:
+        run = folder / trial.record
+        metrics = train(trial.config, source, run, resume=True, callbacks_of=callbacks_of).metrics
+        return {"config": trial.settings, "valid": metrics["valid"], "test": metrics["test"]}
 
-    while True:
-        queue_missing(study, combinations, silent=heartbeat * SILENT_BEATS)
-        standing = standing_of(study, combinations, higher=higher)
-        report(standing)
-        if len(standing.values) == len(combinations) or (trials is not None and mine >= trials):
-            break
-        if any(trial.state == optuna.trial.TrialState.WAITING for trial in study.get_trials(deepcopy=False)):
-            study.optimize(objective, n_trials=1)
-        else:
-            time.sleep(min(heartbeat, 5))  # the rest runs elsewhere, or did: then it falls silent and is queued again
+    report(standing_of(ledger, wanted, higher=higher))
+    run_jobs(
+        ledger,
+        wanted,
+        perform,
+        most=trials,
+        wait=True,
+        after=lambda _trial: report(standing_of(ledger, wanted, higher=higher)),
+    )
+    standing = standing_of(ledger, wanted, higher=higher)
     best = None if standing.best is None else apply(config, combinations[standing.best])
     if best is not None:
         write_text(folder / BEST, to_yaml(best))
     return Swept(standing, best, folder / BEST)
 
 
-def settings_of(config: RunConfig, source: Source) -> dict[str, Any]:
-    """What all processes of a sweep must agree on, by dotted name."""
-    settings = flat(plain(config) | {"data.fingerprint": source.dataset.fingerprint})
-    return {key: value for key, value in settings.items() if key not in {f"fit.{name}" for name in MACHINE_SETTINGS}}
-
-
-def check_folder(folder: Path, config: RunConfig, source: Source) -> None:
-    """Note the settings in a new folder; one whose trials were trained with other settings is refused."""
-    import yaml
-
-    settings = settings_of(replace(config, grid={}), source)
-    path = folder / SETTINGS
-    if path.exists():
-        check_same(yaml.safe_load(path.read_text(encoding="utf-8")), settings, str(folder), "choose another with -o")
-    else:
-        write_text(path, yaml.safe_dump(settings, sort_keys=False))
-
-
-def check_same(known: dict[str, Any], wanted: dict[str, Any], place: str, remedy: str) -> None:
-    """Raise with the first setting in which two sweeps differ."""
-    for key in {**known, **wanted}:
-        if known.get(key) != wanted.get(key):
-            raise ConfigError(
-                f"{place} was begun with other settings ({key} is {known.get(key)} there and {wanted.get(key)} here);"
-                f" use the same or {remedy}"
-            )
-
-
-def flat(settings: dict[str, Any], before: str = "") -> dict[str, Any]:
-    """Nested settings by dotted name."""
-    found: dict[str, Any] = {}
-    for key, value in settings.items():
-        found |= flat(value, f"{before}{key}.") if isinstance(value, dict) and value else {before + key: value}
-    return found
+def standing_of(ledger: Ledger, trials: list[Trial], *, higher: bool) -> Standing:
+    """How far the sweep is, over all processes."""
+    found = {trial.label: path for trial in trials if (path := ledger.find(trial)) is not None}
+    records = {label: read_content(path) for label, path in found.items()}
+    values = {label: float(record["valid"]) for label, record in records.items()}
+    order = sorted(values, key=lambda name: (math.isnan(values[name]), -values[name] if higher else values[name]))
+    return Standing(
+        total=len(trials),
+        values={name: values[name] for name in order},
+        tests={name: float(records[name]["test"]) for name in order},
+    )

@@ -11,8 +11,8 @@ from policylearn.cli.main import build_parser
 from policylearn.cli.reproduce import find_table, wish_of
 from policylearn.studies.experiments import TABLES, Job, Wish, plan
 from policylearn.studies.experiments.plan import command_of
-from policylearn.studies.experiments.settings import differences, short_hash
 from policylearn.training import RunConfig, with_setting
+from policylearn.training.settings import differences, short_hash
 
 
 def table(name: str):
@@ -108,5 +108,5 @@ def test_names_differ_where_configurations_do() -> None:
 
 def test_a_setting_that_a_record_does_not_know_has_its_default() -> None:
     old = {"data": {"name": "csl"}, "a_setting_of_the_past": 3}
-    assert differences(old, with_setting(RunConfig(), "data.name", "csl")) == {"a_setting_of_the_past": 3}
-    assert differences({"data": {"name": "csl"}}, with_setting(RunConfig(), "data.name", "csl")) == {}
+    assert differences(old, with_setting(RunConfig(), "data.name", "csl"), RunConfig()) == {"a_setting_of_the_past": 3}
+    assert differences({"data": {"name": "csl"}}, with_setting(RunConfig(), "data.name", "csl"), RunConfig()) == {}

@@ -8,13 +8,14 @@ from pathlib import Path
 
 from policylearn.studies.experiments import (
     TABLES,
-    Ledger,
     Protocol,
     Record,
     Wish,
+    load_records,
     make_report,
+    open_ledger,
     plan,
-    run_jobs,
+    run_table,
     write_report,
 )
 from policylearn.studies.experiments.declaration import Measure
@@ -24,15 +25,15 @@ PROJECT = Path(__file__).parents[3]
 
 
 def test_the_committed_report_is_what_the_committed_records_give() -> None:
-    again = make_report(Ledger(PROJECT / "results").records(), TABLES, "results")
+    again = make_report(load_records(open_ledger(PROJECT / "results")), TABLES, "results")
     assert (PROJECT / "RESULTS.md").read_text(encoding="utf-8") == again, "run 'policylearn reproduce --report'"
     for picture in re.findall(r"\((results/pictures/.*?\.png)\)", again):
         assert (PROJECT / picture).exists()
 
 
 def test_a_report_of_a_tiny_table(tiny_data: Path, tmp_path: Path) -> None:
-    table, ledger = tiny_table(tiny_data), Ledger(tmp_path / "results")
-    run_jobs(plan(table, tiny_wish(2, rows=("random-t2", "learned-t2"))), ledger)
+    table, ledger = tiny_table(tiny_data), open_ledger(tmp_path / "results")
+    run_table(plan(table, tiny_wish(2, rows=("random-t2", "learned-t2"))), ledger)
     path = write_report(ledger, (table,))
     text = path.read_text(encoding="utf-8")
     assert path == tmp_path / "RESULTS.md"
@@ -49,11 +50,11 @@ def test_a_report_of_a_tiny_table(tiny_data: Path, tmp_path: Path) -> None:
     pictures = {found.name for found in (tmp_path / "results" / "pictures").iterdir()}
     assert pictures == {"tiny.png", "curves-tiny.png"}
     assert all(f"(results/pictures/{name})" in text for name in pictures)
-    assert make_report(reversed(ledger.records()), (table,), "results") == text, "the order of reading does not matter"
+    assert make_report(reversed(load_records(ledger)), (table,), "results") == text, "whatever the order"
 
 
 def test_times_are_measured_and_compare_with_each_other_only(tiny_data: Path, tmp_path: Path) -> None:
-    base, ledger = tiny_table(tiny_data), Ledger(tmp_path / "results")
+    base, ledger = tiny_table(tiny_data), open_ledger(tmp_path / "results")
     measures: tuple[Measure, ...] = ("train_ms", "test_ms", "test_ms_deterministic")
     columns = tuple(
         replace(base.columns[0], slug=name, metric="milliseconds", measure=name, protocol=Protocol("round", 2))
@@ -63,8 +64,8 @@ def test_times_are_measured_and_compare_with_each_other_only(tiny_data: Path, tm
     table = replace(base, columns=columns, rows=rows)
     jobs = plan(table, Wish(rows=("learned-t2",), settings=SMALL))
     assert [job.cell.column.slug for job in jobs] == [*measures, *measures], "rounds take turns"
-    assert run_jobs(jobs, ledger).done == tuple(jobs)
-    records = ledger.records()
+    assert run_table(jobs, ledger).done == tuple(jobs)
+    records = load_records(ledger)
     assert len(records) == 6
     assert all(record.test > 0 and record.valid is None and record.curve == {} for record in records)
     text = write_report(ledger, (table,)).read_text(encoding="utf-8")

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import os
 import signal
-import socket
 import subprocess
 import sys
 import time
 from pathlib import Path
 
 import lightning
-import pytest
 
-from policylearn.studies.experiments import Job, Ledger, Record, plan, run_jobs
-from policylearn.studies.experiments.claims import Owner, claim, myself, read_owner
+from policylearn.studies.experiments import Job, Record, load_records, open_ledger, plan, run_folder, run_table
 from tests.studies.experiments.tiny import tiny_table, tiny_wish
 
 PROJECT = Path(__file__).parents[3]
@@ -22,7 +19,7 @@ SCRIPT = """
 import sys, time
 from pathlib import Path
 import lightning
-from policylearn.studies.experiments import Ledger, plan, run_jobs
+from policylearn.studies.experiments import open_ledger, plan, run_table
 from tests.studies.experiments.tiny import tiny_table, tiny_wish
 
 class Slow(lightning.Callback):
@@ -32,7 +29,7 @@ class Slow(lightning.Callback):
 
 data, root, epochs = sys.argv[1], Path(sys.argv[2]), int(sys.argv[3])
 jobs = plan(tiny_table(data), tiny_wish(epochs))
-outcome = run_jobs(jobs, Ledger(root), callbacks_of=lambda job: [Slow()])
+outcome = run_table(jobs, open_ledger(root), callbacks_of=lambda job: [Slow()])
 for job in outcome.done:
     print("done", job.title.replace(" ", "_"), flush=True)
 """
@@ -58,15 +55,14 @@ def test_two_processes_share_the_work(tiny_data: Path, tmp_path: Path) -> None:
     ]
     assert [process.returncode for process in pair] == [0, 0]
     assert sorted(done[0] + done[1]) == sorted(job.title.replace(" ", "_") for job in jobs), "each once"
-    assert len(Ledger(tmp_path).records()) == 6
-    assert list((tmp_path / "runs").rglob("*.lock")) == []
-    again = run_jobs(jobs, Ledger(tmp_path))
+    assert len(load_records(open_ledger(tmp_path))) == 6
+    again = run_table(jobs, open_ledger(tmp_path))
     assert (len(again.found), again.done, again.busy, again.left) == (6, (), (), ())
 
 
 def test_a_killed_run_goes_on_where_it_was(tiny_data: Path, tmp_path: Path) -> None:
     jobs = plan(tiny_table(tiny_data), tiny_wish(5))[:1]
-    run_jobs(jobs, Ledger(tmp_path / "whole"))
+    run_table(jobs, open_ledger(tmp_path / "whole"))
     process = start(tiny_data, tmp_path / "killed", 5, 0.2)
     assert process.stdout is not None
     while process.stdout.readline() != "epoch 2\n":
@@ -74,77 +70,41 @@ def test_a_killed_run_goes_on_where_it_was(tiny_data: Path, tmp_path: Path) -> N
     process.send_signal(signal.SIGKILL)
     process.wait()
     process.stdout.close()
-    ledger = Ledger(tmp_path / "killed")
-    lock = next((tmp_path / "killed" / "runs").rglob("*.lock"))
-    assert ledger.records() == []
-    assert read_owner(lock) is None, "its owner is dead"
+    ledger = open_ledger(tmp_path / "killed")
+    assert load_records(ledger) == []
     seen: list[int] = []
 
     class Count(lightning.Callback):
         def on_train_epoch_end(self, trainer: lightning.Trainer, pl_module: lightning.LightningModule) -> None:
             seen.append(trainer.current_epoch)
 
-    assert run_jobs(jobs, ledger, callbacks_of=lambda _job: [Count()]).done == tuple(jobs)
+    assert run_table(jobs, ledger, callbacks_of=lambda _job: [Count()]).done == tuple(jobs)
     assert seen[0] > 0, "not from the start"
     assert seen[-1] == 4
-    assert figures(ledger.records()[0]) == figures(Ledger(tmp_path / "whole").records()[0])
-    assert not lock.exists()
+    assert figures(load_records(ledger)[0]) == figures(load_records(open_ledger(tmp_path / "whole"))[0])
 
 
 def test_a_budget_stops_a_run_and_the_next_goes_on(tiny_data: Path, tmp_path: Path) -> None:
-    jobs, ledger = plan(tiny_table(tiny_data), tiny_wish(4))[:2], Ledger(tmp_path)
+    jobs, ledger = plan(tiny_table(tiny_data), tiny_wish(4))[:2], open_ledger(tmp_path)
 
     class Slow(lightning.Callback):
         def on_train_epoch_end(self, trainer: lightning.Trainer, pl_module: lightning.LightningModule) -> None:
             time.sleep(0.2)
 
     over: list[Job] = []
-    first = run_jobs(jobs, ledger, budget_seconds=0.1, callbacks_of=lambda _job: [Slow()], after=over.append)
+    first = run_table(jobs, ledger, budget_seconds=0.1, callbacks_of=lambda _job: [Slow()], after=over.append)
     assert (first.left, first.done, over) == (tuple(jobs), (), [])
-    assert list(ledger.run_folder(jobs[0]).rglob("last.ckpt"))
-    assert run_jobs(jobs, ledger, budget_seconds=600, after=over.append).done == tuple(jobs)
+    assert list(run_folder(ledger, jobs[0]).rglob("last.ckpt"))
+    assert run_table(jobs, ledger, budget_seconds=600, after=over.append).done == tuple(jobs)
     assert over == jobs
-    assert [len(record.curve["loss"]) for record in ledger.records()] == [4, 4]
+    assert [len(record.curve["loss"]) for record in load_records(ledger)] == [4, 4]
     assert list((tmp_path / "runs").rglob("*.ckpt")) == [], "finished runs keep no checkpoints"
 
 
 def test_a_job_that_another_is_at_is_left_to_it(tiny_data: Path, tmp_path: Path) -> None:
-    jobs, ledger = plan(tiny_table(tiny_data), tiny_wish(1))[:1], Ledger(tmp_path)
-    folder = ledger.run_folder(jobs[0])
-    with claim(folder.parent / f"{folder.name}.lock") as holder:
-        assert holder is None
-        outcome = run_jobs(jobs, ledger)
-    assert outcome.busy == ((jobs[0], myself()),)
-    assert ledger.records() == []
-
-
-def test_a_number_that_was_given_again_is_another_process(tmp_path: Path) -> None:
-    lock = tmp_path / "x.lock"
-    lock.write_text('{"host": "%s", "pid": %d, "born": "1"}' % (socket.gethostname(), os.getpid()))  # noqa: UP031
-    assert read_owner(lock) is None
-    with claim(lock) as holder:
-        assert holder is None
-        assert read_owner(lock) == myself()
-    assert not lock.exists()
-
-
-def test_a_process_of_another_machine_counts_as_alive(tmp_path: Path) -> None:
-    lock = tmp_path / "x.lock"
-    lock.write_text('{"host": "elsewhere", "pid": 1, "born": "1"}')
-    with claim(lock) as holder:
-        assert holder == Owner("elsewhere", 1, "1")
-    assert lock.exists(), "it is not ours to remove"
-
-
-def test_a_lock_that_was_never_finished_is_nobodys(tmp_path: Path) -> None:
-    lock = tmp_path / "x.lock"
-    lock.write_text('{"host": ')
-    with claim(lock) as holder:
-        assert holder is None
-
-
-def test_a_failure_lets_go_of_the_lock(tmp_path: Path) -> None:
-    lock = tmp_path / "x.lock"
-    with pytest.raises(RuntimeError, match="broken"), claim(lock):
-        raise RuntimeError("broken")
-    assert not lock.exists()
+    jobs, ledger = plan(tiny_table(tiny_data), tiny_wish(1))[:1], open_ledger(tmp_path)
+    with ledger.claim(jobs[0]) as ours:
+        assert ours
+        outcome = run_table(jobs, ledger)
+    assert outcome.busy == tuple(jobs)
+    assert load_records(ledger) == []

@@ -6,7 +6,18 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from policylearn.studies.experiments import Column, Ledger, Protocol, Record, Table, Wish, plan, row, run_jobs
+from policylearn.studies.experiments import (
+    Column,
+    Protocol,
+    Record,
+    Table,
+    Wish,
+    load_records,
+    open_ledger,
+    plan,
+    row,
+    run_table,
+)
 from policylearn.studies.experiments.methods import GIN, LEARNED, OSAN, RANDOM
 
 SMALL: dict[str, Any] = {
@@ -37,7 +48,7 @@ def tiny_wish(epochs: int = 2, **changes: Any) -> Wish:
 
 def one_record(data: Path, root: Path, **changes: Any) -> Record:
     """The record of one quick run, with some fields changed."""
-    ledger = Ledger(root)
+    ledger = open_ledger(root)
     jobs = plan(tiny_table(data), tiny_wish(1, rows=("learned-t2",), seeds=1))
-    run_jobs(jobs, ledger)
-    return replace(ledger.records()[0], **changes)
+    run_table(jobs, ledger)
+    return replace(load_records(ledger)[0], **changes)

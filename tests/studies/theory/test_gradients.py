@@ -9,7 +9,6 @@ import pytest
 import torch
 
 from policylearn.cli import main
-from policylearn.data import DataError
 from policylearn.studies.theory import (
     GradientConfig,
     GradientRecord,
@@ -21,6 +20,7 @@ from policylearn.studies.theory import (
     measure_all,
 )
 from policylearn.studies.theory.gradients import CANDIDATES, gradients, with_undecided_policy
+from policylearn.training.ledger import LedgerError
 
 SMALL = GradientConfig(
     LearningConfig(n=13, components=2, layers=3, channels=16, steps=60, bags=32, calibration=4),
@@ -63,10 +63,10 @@ def test_a_measurement_is_kept_and_not_made_again(tmp_path: Path, monkeypatch: p
         "policylearn.studies.theory.gradient_records.measure", lambda config, report: pytest.fail("again")
     )
     assert measure_all([SMALL], tmp_path) == made
-    with pytest.raises(DataError, match=r"gradients-13-2-60-0.json: was measured with other settings"):
+    with pytest.raises(LedgerError, match=r"gradients-13-2-60-0.json: was run with batches=30, and batches=31"):
         measure_all([replace(SMALL, batches=31)], tmp_path)
     path.write_text("{}")
-    with pytest.raises(DataError, match=r"cannot be read as a measurement .* remove it to measure again"):
+    with pytest.raises(LedgerError, match=r"gradients-13-2-60-0.json: was run with"):
         measure_all([SMALL], tmp_path)
 
 

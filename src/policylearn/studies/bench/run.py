@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from datetime import UTC, datetime
-from importlib.metadata import version
 
 import torch
 
@@ -16,9 +15,8 @@ from policylearn.studies.bench.cases import Settings, plan
 from policylearn.studies.bench.groups import Tell, count_steps, measure_group, wants_peak, with_peak
 from policylearn.studies.bench.growth import growth_steps, measure_growth, measure_over_once, over_once_steps
 from policylearn.studies.bench.record import BenchReport, Growth, OverOnce, Timing
-from policylearn.studies.experiments.provenance import commit, describe_machine
 from policylearn.training import DataConfig, load_source
-from policylearn.training.runs import PACKAGES
+from policylearn.training.provenance import commit, describe_machine, versions
 
 CONE_FAMILIES = ("path", "grid")
 QUICK_PEAK = "learned-t2"
@@ -54,7 +52,7 @@ def run_bench(settings: Settings, command: str, tell: Tell, expect: Callable[[in
         command=command,
         date=begun,
         machine=machine,
-        versions={name: version(name) for name in (*PACKAGES, "numba")},
+        versions=versions("numba"),
         commit=commit(),
         kernels=f"{wanted_backend()}, numba {'there' if has_numba() else 'absent'}",
         load=tuple(load),

@@ -11,10 +11,10 @@ from policylearn.studies.experiments.declaration import (
     Table,
     row,
 )
-from policylearn.studies.experiments.ledger import Ledger, LedgerError, Record
 from policylearn.studies.experiments.plan import Job, Wish, plan
+from policylearn.studies.experiments.records import Record, load_records, open_ledger, run_folder
 from policylearn.studies.experiments.report import make_report, write_report
-from policylearn.studies.experiments.runner import Outcome, run_jobs
+from policylearn.studies.experiments.runner import run_table
 from policylearn.studies.experiments.tables import TABLES
 
 __all__ = [
@@ -23,19 +23,19 @@ __all__ = [
     "Column",
     "Experiment",
     "Job",
-    "Ledger",
-    "LedgerError",
     "Method",
-    "Outcome",
     "Printed",
     "Protocol",
     "Record",
     "Row",
     "Table",
     "Wish",
+    "load_records",
     "make_report",
+    "open_ledger",
     "plan",
     "row",
-    "run_jobs",
+    "run_folder",
+    "run_table",
     "write_report",
 ]

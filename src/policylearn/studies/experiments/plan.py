@@ -7,11 +7,12 @@ import shlex
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
+from pathlib import Path
 from typing import Any
 
 from policylearn.studies.experiments.declaration import Cell, Experiment, Repeat, Table
-from policylearn.studies.experiments.settings import flat, short_hash
 from policylearn.training import RunConfig, with_setting
+from policylearn.training.settings import flat, plain, short_hash
 
 OF_LEARNED = ("mode", "norm", "estimator", "samples", "standardise", "tau", "node_dropout", "add_graph_mean", "pooling")
 """Settings of the selection that only the learned policy has; other rows of the same command go without them."""
@@ -64,6 +65,16 @@ class Job:
     def name(self) -> str:
         """Of its record and run folder; another configuration has another name."""
         return f"{self.cell.column.protocol.repeat}{self.repeat}-{short_hash(self.config)}"
+
+    @property
+    def record(self) -> str:
+        """Where its record goes; of a dataset that is a path, the last part is taken."""
+        return f"{Path(self.experiment.dataset).stem}/{self.experiment.slug}/{self.name}"
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What makes it what it is."""
+        return plain(self.config)
 
     @property
     def title(self) -> str:

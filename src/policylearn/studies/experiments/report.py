@@ -7,11 +7,13 @@ from pathlib import Path
 
 from policylearn.data.atomic import write_text
 from policylearn.studies.experiments.declaration import Cell, Column, Experiment, Table
-from policylearn.studies.experiments.ledger import PICTURES, Ledger, Record
 from policylearn.studies.experiments.pictures import draw_curves, draw_table
 from policylearn.studies.experiments.plan import command_of, written
+from policylearn.studies.experiments.records import PICTURES, Record, load_records
 from policylearn.studies.experiments.summary import Group, choose_groups, difference, group_records, verdict
 from policylearn.training import RunConfig, changed
+from policylearn.training.ledger import Ledger
+from policylearn.wording import markdown_table
 
 Groups = dict[Experiment, list[Group]]
 PER_CENT = ("accuracy", "rocauc")
@@ -39,7 +41,8 @@ def write_report(ledger: Ledger, tables: Sequence[Table]) -> Path:
         ledger: the records.
         tables: what to report on.
     """
-    groups = group_records(ledger.records())
+    records = load_records(ledger)
+    groups = group_records(records)
     folder = ledger.root / PICTURES
     for table in tables:
         if has_figures(table, groups):
@@ -47,7 +50,7 @@ def write_report(ledger: Ledger, tables: Sequence[Table]) -> Path:
     for dataset in datasets_with_curves(groups):
         draw_curves(dataset, groups, folder / curves_file(dataset))
     path = ledger.root.parent / "RESULTS.md"
-    write_text(path, make_report(ledger.records(), tables, ledger.root.name))
+    write_text(path, make_report(records, tables, ledger.root.name))
     return path
 
 
@@ -68,12 +71,6 @@ def make_report(records: Iterable[Record], tables: Sequence[Table], root: str) -
     return "\n".join(part for part in parts if part)
 
 
-def markdown(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A Markdown table."""
-    lines = [headings, ["---"] * len(headings), *rows]
-    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines) + "\n"
-
-
 def overview(tables: Sequence[Table], groups: Groups) -> str:
     """How many cells of each table have come out how."""
     kinds = ("within one deviation", "better", "worse", "reduced budget", "not run", "needs data", "not implemented")
@@ -84,7 +81,7 @@ def overview(tables: Sequence[Table], groups: Groups) -> str:
             kind = verdict(cell, headline(cell, groups)).split(" (")[0]
             counts[kind if kind in kinds else "other"] += 1
         rows.append([f"[{table.name}](#{table.name})", table.title, *(str(n) if n else "" for n in counts.values())])
-    return "## All tables, by cells\n\n" + markdown(["table", "shows", *kinds, "other"], rows)
+    return "## All tables, by cells\n\n" + markdown_table(["table", "shows", *kinds, "other"], rows) + "\n"
 
 
 def headline(cell: Cell, groups: Groups) -> Group | None:
@@ -109,7 +106,7 @@ def section(table: Table, groups: Groups, root: str) -> str:
         direction = "higher" if column.higher_is_better else "lower"
         parts.append(f"**{column.title}**, {direction} is better, {column.protocol}, data `{data_of(column)}`\n")
         headings = ("method", "paper", "ours", "runs", "epochs", "mode, estimator", "settings", "verdict")
-        parts.append(markdown(headings, rows))
+        parts.append(markdown_table(headings, rows) + "\n")
         if column.needs:
             parts.append(f"Needs {column.needs}.\n")
     parts += [f"{note}\n" for note in dict.fromkeys(notes)]
@@ -218,7 +215,8 @@ def contest(groups: Groups) -> str:
     )
     return (
         "## Learned against random picks\n\nClear: better by more than the standard error of the difference.\n\n"
-        + markdown(headings, rows)
+        + markdown_table(headings, rows)
+        + "\n"
     )
 
 

@@ -5,33 +5,30 @@ from __future__ import annotations
 import shutil
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import lightning
 import numpy as np
 
-from policylearn.studies.experiments.claims import Owner, claim
-from policylearn.studies.experiments.ledger import Ledger, Record
 from policylearn.studies.experiments.plan import Job, command_of
-from policylearn.studies.experiments.provenance import commit, describe_machine
-from policylearn.studies.experiments.settings import REPEATED, differences
+from policylearn.studies.experiments.records import Record, run_folder
+from policylearn.studies.experiments.summary import REPEATED
 from policylearn.studies.experiments.timing import measure_ms
-from policylearn.training import DataConfig, Source, fit, load_run, load_source
+from policylearn.training import DataConfig, RunConfig, Source, fit, load_run, load_source
 from policylearn.training.checkpoints import Checkpoints
 from policylearn.training.fit import CHECKPOINTS, describe
 from policylearn.training.folds import parts_of, read_history
-from policylearn.training.parsing import plain
+from policylearn.training.ledger import Ledger, Outcome, OutOfTimeError, run_jobs
+from policylearn.training.provenance import commit, describe_machine
 from policylearn.training.runs import HISTORY
+from policylearn.training.settings import differences, plain
 
 CallbacksOf = Callable[[Job], Sequence[lightning.Callback]]
 SHOWN_APART = ("fit.epochs", "selection.estimator", "selection.mode")
 """Settings that have fields of their own in a record."""
-
-
-class BudgetSpentError(Exception):
-    """The time that was given is over; the run goes on from its checkpoint next time."""
 
 
 class BudgetCallback(lightning.Callback):
@@ -51,34 +48,17 @@ class BudgetCallback(lightning.Callback):
         for callback in trainer.callbacks:  # type: ignore[attr-defined]
             if isinstance(callback, Checkpoints):
                 callback.write(trainer)
-        raise BudgetSpentError
+        raise OutOfTimeError
 
 
-@dataclass(frozen=True)
-class Outcome:
-    """What came of a list of jobs.
-
-    Args:
-        done: those that this process finished.
-        found: those whose record was there.
-        busy: those that another process is at, with that process.
-        left: those for which there was no time.
-    """
-
-    done: tuple[Job, ...]
-    found: tuple[Job, ...]
-    busy: tuple[tuple[Job, Owner], ...]
-    left: tuple[Job, ...]
-
-
-def run_jobs(
+def run_table(
     jobs: Sequence[Job],
     ledger: Ledger,
     *,
     budget_seconds: float | None = None,
     callbacks_of: CallbacksOf = lambda _job: (),
     after: Callable[[Job], None] = lambda _job: None,
-) -> Outcome:
+) -> Outcome[Job]:
     """Run the jobs that have no record and that no other process is at.
 
     Args:
@@ -90,39 +70,27 @@ def run_jobs(
     """
     deadline = None if budget_seconds is None else time.monotonic() + budget_seconds
     sources: dict[DataConfig, Source] = {}
-    done, found, busy, left = [], [], [], []
-    for job in jobs:
-        if ledger.find(job) is not None:
-            found.append(job)
-        elif deadline is not None and time.monotonic() >= deadline:
-            left.append(job)
-        else:
-            folder = ledger.run_folder(job)
-            with claim(folder.parent / f"{folder.name}.lock") as holder:
-                if holder is not None:
-                    busy.append((job, holder))
-                elif ledger.find(job) is not None:  # finished between our look and our claim
-                    found.append(job)
-                else:
-                    data = replace(job.config.data, fold=None)
-                    if data not in sources:
-                        sources = {data: load_source(data)}  # one dataset at a time is kept
-                    callbacks = list(callbacks_of(job))
-                    if deadline is not None:
-                        callbacks.append(BudgetCallback(deadline))
-                    try:
-                        ledger.add(perform(job, sources[data], ledger, callbacks), ledger.path(job))
-                        done.append(job)
-                    except BudgetSpentError:
-                        left.append(job)
-                        continue
-        if job not in left:
-            after(job)
-    return Outcome(tuple(done), tuple(found), tuple(busy), tuple(left))
+
+    def run(job: Job) -> Record:
+        data = replace(job.config.data, fold=None)
+        if data not in sources:
+            sources.clear()  # one dataset at a time is kept
+            sources[data] = load_source(data)
+        stop = [] if deadline is None else [BudgetCallback(deadline)]
+        return perform(job, sources[data], run_folder(ledger, job), [*callbacks_of(job), *stop])
+
+    return run_jobs(ledger, jobs, run, deadline=deadline, after=after)
 
 
-def perform(job: Job, source: Source, ledger: Ledger, callbacks: Sequence[lightning.Callback]) -> Record:
-    """Train or measure, and say all about it."""
+def perform(job: Job, source: Source, folder: Path, callbacks: Sequence[lightning.Callback]) -> Record:
+    """Train or measure, and say all about it.
+
+    Args:
+        job: what.
+        source: its data.
+        folder: of the run.
+        callbacks: of the training.
+    """
     if job.experiment.measure != "metric":
         started = time.perf_counter()
         value = measure_ms(job.config, source, job.experiment.measure)
@@ -130,8 +98,7 @@ def perform(job: Job, source: Source, ledger: Ledger, callbacks: Sequence[lightn
         nothing: dict[str, Any] = {"best_epoch": None, "valid": None, "parameters": {}}
         figures = nothing | {"test": value, "seconds": time.perf_counter() - started}
         return record_of(job, figures, facts.dataset, facts.versions, "test", {})
-    folder, splits = ledger.run_folder(job), source.dataset.splits
-    parts = parts_of(splits) if job.cell.column.protocol.repeat == "fold" else ("valid",)
+    parts = parts_of(source.dataset.splits) if job.cell.column.protocol.repeat == "fold" else ("valid",)
     fold = job.config.data.fold or 0
     done = fit(job.config, source, folder, fold=fold, resume=True, callbacks=callbacks, every_epoch=parts)
     run = load_run(folder)
@@ -152,7 +119,7 @@ def record_of(
     """A job's record."""
     cell, config, learned = job.cell, job.config, job.experiment.policy == "learned"
     apart = (*REPEATED, *SHOWN_APART, *(("optim.decay_every",) if job.schedule else ()))
-    changed = {key: value for key, value in differences(config, job.paper).items() if key not in apart}
+    changed = {key: value for key, value in differences(config, job.paper, RunConfig()).items() if key not in apart}
     return Record(
         experiment=job.experiment,
         repeat=cell.column.protocol.repeat,

@@ -11,10 +11,12 @@ from typing import Any
 import numpy as np
 
 from policylearn.studies.experiments.declaration import Cell, Experiment
-from policylearn.studies.experiments.ledger import Record
-from policylearn.studies.experiments.settings import REPEATED, flat
+from policylearn.studies.experiments.records import Record
 from policylearn.training.folds import combine_folds
+from policylearn.training.settings import flat
 
+REPEATED = ("fit.seed", "data.fold")
+"""What differs between the repeats of an experiment."""
 SELECTION_RATE = "optim.selection_learning_rate"
 """A setting that only the learned policy reads, though a command may give it to other rows too."""
 

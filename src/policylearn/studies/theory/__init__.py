@@ -7,7 +7,7 @@ from policylearn.studies.theory.chance import (
     success_with_replacement,
     success_without_replacement,
 )
-from policylearn.studies.theory.checks import CHECKS, Check
+from policylearn.studies.theory.checks import CHECKS, Check, check_table
 from policylearn.studies.theory.depth import diameters, layers_needed, mark_is_seen
 from policylearn.studies.theory.gradient_records import GradientRecord, gradient_table, load_gradients, measure_all
 from policylearn.studies.theory.gradients import GradientConfig, Push, measure
@@ -19,10 +19,9 @@ from policylearn.studies.theory.identify import (
     identification,
 )
 from policylearn.studies.theory.learning import METHODS, Evaluation, Learned, LearningConfig, Method, learn
-from policylearn.studies.theory.records import Record, load_record, load_records, run_all, save_record
+from policylearn.studies.theory.records import LearningRecord, load_records, run_all
 from policylearn.studies.theory.separation import Separation, covering_model, separation
 from policylearn.studies.theory.summary import Summary, learning_table, summarise
-from policylearn.studies.theory.table import markdown_table
 from policylearn.studies.theory.weights import covering_policy, degree_aware_policy, one_shot_policy
 from policylearn.studies.theory.wl import UNMARKED, Colouring, marked_copies, refine
 
@@ -39,12 +38,13 @@ __all__ = [
     "Identification",
     "Learned",
     "LearningConfig",
+    "LearningRecord",
     "Method",
     "Push",
-    "Record",
     "Separation",
     "Summary",
     "bag_kinds",
+    "check_table",
     "collection_told_apart",
     "covered",
     "covering_model",
@@ -58,17 +58,14 @@ __all__ = [
     "learn",
     "learning_table",
     "load_gradients",
-    "load_record",
     "load_records",
     "mark_is_seen",
-    "markdown_table",
     "marked_copies",
     "measure",
     "measure_all",
     "one_shot_policy",
     "refine",
     "run_all",
-    "save_record",
     "separation",
     "simulate_draws",
     "success_with_replacement",

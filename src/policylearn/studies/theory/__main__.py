@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import sys
 
-from policylearn.studies.theory.checks import CHECKS
-from policylearn.studies.theory.table import markdown_table
+from policylearn.studies.theory.checks import CHECKS, check_table
 
 
 def main() -> int:
     """Run every check; the exit code is 1 if one fails."""
     found = [check() for check in CHECKS.values()]
-    sys.stdout.write(markdown_table(found) + "\n")
+    sys.stdout.write(check_table(found) + "\n")
     return int(any(check.holds is False for check in found))
 
 

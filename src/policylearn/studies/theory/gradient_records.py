@@ -1,20 +1,19 @@
-"""Measurements of gradients: one JSON file each, written once, and their table."""
+"""Measurements of gradients: one record each in a ledger, and their table."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
+from typing import Any
 
-from policylearn.data import DataError
-from policylearn.data.atomic import write_text
 from policylearn.policies import Estimator
 from policylearn.studies.theory.gradients import GradientConfig, Push, measure
 from policylearn.studies.theory.learning import LearningConfig
-from policylearn.studies.theory.records import commit, machine, versions
-from policylearn.studies.theory.summary import markdown
+from policylearn.training.ledger import Ledger, read_record, run_jobs
+from policylearn.training.provenance import commit, describe_machine, versions
+from policylearn.wording import markdown_table
 
 HEADINGS = (
     "estimator",
@@ -35,57 +34,49 @@ class GradientRecord:
 
     config: GradientConfig
     pushes: tuple[Push, ...]
-    machine: str = field(default_factory=machine)
+    machine: dict[str, Any] | str = field(default_factory=describe_machine)
     versions: dict[str, str] = field(default_factory=versions)
     commit: str | None = field(default_factory=commit)
+
+    @classmethod
+    def of(cls, content: dict[str, Any]) -> GradientRecord:
+        """From the fields of a file."""
+        config = dict(content.pop("config"))
+        learning = LearningConfig(**config.pop("learning"))
+        pushes = tuple(Push(**push) for push in content.pop("pushes"))
+        return cls(config=GradientConfig(learning, **config), pushes=pushes, **content)
 
 
 def measure_all(
     configs: Sequence[GradientConfig], folder: Path, report: Callable[[float], None] | None = None
 ) -> list[GradientRecord]:
-    """Make the measurements that have no file yet, and return them all.
+    """Make the measurements that have no record yet, and return them all.
 
     Args:
         configs: which.
-        folder: of the files.
+        folder: of the records.
         report: told of the share that is done.
     """
-    found = []
-    for number, config in enumerate(configs):
-        learning = config.learning
-        path = folder / f"gradients-{learning.n}-{learning.components}-{learning.steps}-{learning.seed}.json"
-        if path.exists():
-            record = load_gradients(path)
-            if record.config != config:
-                raise DataError(
-                    f"{path}: was measured with other settings ({record.config}); choose another folder or remove it"
-                )
-        else:
+    ledger = Ledger(folder, GradientConfig(LearningConfig()))
 
-            def part(share: float, number: int = number) -> None:
-                if report is not None:
-                    report((number + share) / len(configs))
+    def perform(config: GradientConfig) -> GradientRecord:
+        def part(share: float) -> None:
+            if report is not None:
+                report((configs.index(config) + share) / len(configs))
 
-            record = GradientRecord(config, tuple(measure(config, part)))
-            write_text(path, json.dumps(asdict(record), indent=1) + "\n")
-        found.append(record)
-    return found
+        return GradientRecord(config, tuple(measure(config, part)))
+
+    run_jobs(ledger, configs, perform, wait=True)
+    return [load_gradients(ledger.path(config)) for config in configs]
 
 
 def load_gradients(path: Path) -> GradientRecord:
     """Read a measurement back."""
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-        learning = LearningConfig(**content["config"].pop("learning"))
-        content["config"] = GradientConfig(learning, **content["config"])
-        content["pushes"] = tuple(Push(**push) for push in content["pushes"])
-        return GradientRecord(**content)
-    except (OSError, KeyError, TypeError, UnicodeDecodeError, json.JSONDecodeError) as error:
-        raise DataError(f"{path}: cannot be read as a measurement ({error}); remove it to measure again") from error
+    return read_record(path, GradientRecord.of)
 
 
 def gradient_rows(records: Iterable[GradientRecord]) -> list[tuple[str, ...]]:
-    """A row an estimator, temperature and number of steps, in the order of `HEADINGS`."""
+    """A row per estimator, temperature and number of steps, in the order of `HEADINGS`."""
     groups: dict[tuple[Estimator, float, int], list[Push]] = {}
     for record in records:
         for push in record.pushes:
@@ -106,4 +97,4 @@ def gradient_rows(records: Iterable[GradientRecord]) -> list[tuple[str, ...]]:
 
 def gradient_table(records: Iterable[GradientRecord]) -> str:
     """The same as a markdown table."""
-    return markdown(HEADINGS, gradient_rows(records))
+    return markdown_table(HEADINGS, gradient_rows(records))

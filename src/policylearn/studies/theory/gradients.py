@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -38,6 +39,17 @@ class GradientConfig:
         for name in ("batches", "reference"):
             if getattr(self, name) < 2:
                 raise ValueError(f"'{name}' must be >= 2 (got {getattr(self, name)})")
+
+    @property
+    def record(self) -> str:
+        """The name of its record in a ledger."""
+        learning = self.learning
+        return f"gradients-{learning.n}-{learning.components}-{learning.steps}-{learning.seed}"
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What makes it what it is."""
+        return asdict(self)
 
 
 @dataclass(frozen=True)
@@ -112,8 +124,8 @@ def with_undecided_policy(config: LearningConfig, tick: Callable[[], None]) -> S
         objective(model, batch, batch.y, task.loss_terms, generator=draws).loss.backward()  # type: ignore[no-untyped-call]
         optimiser.step()
         tick()
-    still = fresh_graphs(config, 2, config.graphs)
-    calibrate(model, (next(still) for _ in range(config.calibration)), generator=draws)
+    unseen = fresh_graphs(config, 2, config.graphs)
+    calibrate(model, (next(unseen) for _ in range(config.calibration)), generator=draws)
     model.eval().requires_grad_(False)
     policy.train().requires_grad_(True)
     return model

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Literal, get_args
+from dataclasses import asdict, dataclass
+from typing import Any, Literal, get_args
 
 import numpy as np
 import torch
@@ -83,6 +83,16 @@ class LearningConfig:
         for name in ("steps", "every", "bags", "samples", "layers", "calibration", "test_graphs"):
             if getattr(self, name) < 1:
                 raise DataError(f"'{name}' must be >= 1 (got {getattr(self, name)})")
+
+    @property
+    def record(self) -> str:
+        """The name of its record in a ledger."""
+        return f"csl-{self.n}-{self.components}-{self.method}-{self.seed}"
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What makes it what it is."""
+        return asdict(self)
 
     @property
     def graphs(self) -> int:

@@ -1,4 +1,4 @@
-"""Trainings on (n, l)-CSL graphs in one table: a row a method, mean and spread over the seeds."""
+"""Trainings on (n, l)-CSL graphs in one table: a row per method, mean and spread over the seeds."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from statistics import fmean, stdev
 
 from policylearn.studies.theory.learning import LearningConfig
-from policylearn.studies.theory.records import Record, runs_of
+from policylearn.studies.theory.records import LearningRecord, runs_of
+from policylearn.wording import markdown_table
 
 HEADINGS = (
     "graphs",
@@ -88,8 +89,8 @@ def picks(config: LearningConfig) -> int:
     return {"none": 0, "full": config.n * config.components}.get(config.method, config.components)
 
 
-def summarise(records: Iterable[Record]) -> list[Summary]:
-    """A summary a method and family."""
+def summarise(records: Iterable[LearningRecord]) -> list[Summary]:
+    """A summary per method and family."""
     summaries = []
     for runs in runs_of(records).values():
         last = [run.curve[-1] for run in runs]
@@ -111,10 +112,4 @@ def summarise(records: Iterable[Record]) -> list[Summary]:
 
 def learning_table(summaries: Iterable[Summary]) -> str:
     """Summaries as a markdown table."""
-    return markdown(HEADINGS, [summary.cells() for summary in summaries])
-
-
-def markdown(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A markdown table."""
-    lines = [headings, ["---"] * len(headings), *rows]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+    return markdown_table(HEADINGS, [summary.cells() for summary in summaries])

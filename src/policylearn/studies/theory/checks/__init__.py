@@ -1,7 +1,7 @@
 """Every statement of the paper as a check that runs, over ranges of parameters."""
 
 from policylearn.studies.theory.checks import families, hand_built, random_policies, regular
-from policylearn.studies.theory.checks.record import HEADINGS, Check, MakeCheck
+from policylearn.studies.theory.checks.record import HEADINGS, Check, MakeCheck, check_table
 
 CHECKS: dict[str, MakeCheck] = {
     "figure-1": families.figure_1,
@@ -30,4 +30,4 @@ CHECKS: dict[str, MakeCheck] = {
 }
 """The checks by name, in the order of the paper."""
 
-__all__ = ["CHECKS", "HEADINGS", "Check", "MakeCheck"]
+__all__ = ["CHECKS", "HEADINGS", "Check", "MakeCheck", "check_table"]

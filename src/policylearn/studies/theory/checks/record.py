@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+
+from policylearn.wording import markdown_table
 
 
 @dataclass(frozen=True)
@@ -32,6 +34,11 @@ class Check:
     def cells(self) -> tuple[str, str, str, str, str]:
         """The columns of a table, in the order of `HEADINGS`."""
         return self.statement, self.function, self.parameters, self.result, self.verdict
+
+
+def check_table(checks: Iterable[Check]) -> str:
+    """Checks as a markdown table, as it stands in the documentation."""
+    return markdown_table(HEADINGS, (check.cells() for check in checks))
 
 
 HEADINGS = ("statement", "function", "parameters tried", "result", "verdict")

@@ -1,24 +1,38 @@
-"""Where a figure comes from: machine and commit."""
+"""Where a figure comes from: machine, versions and commit."""
 
 from __future__ import annotations
 
 import os
 import platform
 import subprocess
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-import torch
+PACKAGES = ("policylearn", "torch", "torch-geometric", "lightning", "numpy", "rdkit", "ogb")
+"""Those on which figures depend."""
+
+
+def system() -> str:
+    """Kind of machine, system and Python."""
+    return f"{platform.machine()} {platform.system()} Python {platform.python_version()}"
 
 
 def describe_machine() -> dict[str, Any]:
     """Processor, cores, threads and system."""
+    import torch
+
     return {
         "processor": processor(),
         "cores": os.cpu_count(),
         "threads": torch.get_num_threads(),
-        "system": f"{platform.machine()} {platform.system()} Python {platform.python_version()}",
+        "system": system(),
     }
+
+
+def versions(*more: str) -> dict[str, str]:
+    """The installed versions of `PACKAGES` and of ``more``."""
+    return {name: version(name) for name in (*PACKAGES, *more)}
 
 
 def processor() -> str:
@@ -35,15 +49,13 @@ def commit(*more: Path) -> str:
     Args:
         more: what else must not differ, beside the package: files and folders of the checkout; a name may have a `*`.
     """
-    here = Path(__file__).parent
+    package = Path(__file__).parents[1]
 
     def git(*words: str) -> str:
-        return subprocess.run(["git", *words], cwd=here, check=True, capture_output=True, text=True).stdout.strip()
+        return subprocess.run(["git", *words], cwd=package, check=True, capture_output=True, text=True).stdout.strip()
 
     try:
-        name = git("rev-parse", "HEAD")
-        return name + (
-            " with changes" if git("status", "--porcelain", "--", str(here.parents[1]), *map(str, more)) else ""
-        )
+        changes = git("status", "--porcelain", "--", str(package), *map(str, more))
+        return git("rev-parse", "HEAD") + (" with changes" if changes else "")
     except (OSError, subprocess.CalledProcessError):
         return "unknown"

@@ -1,0 +1,63 @@
+"""Configurations as flat settings, to compare jobs and to name them by."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+from collections.abc import Mapping
+from typing import Any
+
+MACHINE_SETTINGS = ("fit.accelerator", "fit.devices", "fit.threads", "fit.logger", "fit.checkpoint_seconds")
+"""Where and how a job runs; two jobs that differ in nothing else are the same."""
+
+
+def plain(config: Any) -> dict[str, Any]:
+    """A configuration as nested dictionaries of plain values, without those that are None."""
+
+    def without_none(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        return {key: list(value) if isinstance(value, tuple) else value for key, value in pairs if value is not None}
+
+    return dataclasses.asdict(config, dict_factory=without_none)
+
+
+def flat(config: Any) -> dict[str, Any]:
+    """The settings that make a job what it is, by dotted name.
+
+    Args:
+        config: a dataclass, or nested mappings as a record holds them.
+    """
+    found: dict[str, Any] = {}
+
+    def walk(prefix: str, value: Any) -> None:
+        if isinstance(value, Mapping):
+            for key, inner in value.items():
+                walk(f"{prefix}.{key}" if prefix else key, inner)
+        elif prefix not in MACHINE_SETTINGS:
+            found[prefix] = value
+
+    content = config if isinstance(config, Mapping) else plain(config)
+    walk("", {key: value for key, value in content.items() if key != "grid"})
+    return found
+
+
+def differences(config: Any, base: Any, default: Any) -> dict[str, Any]:
+    """The settings in which a configuration differs from another, with its own values.
+
+    Args:
+        config: the one.
+        base: the other.
+        default: gives the settings that one of them does not know, since it was written before there was one.
+    """
+    ours, theirs, usual = flat(config), flat(base), flat(default)
+    found = {}
+    for key in sorted(ours.keys() | theirs.keys()):
+        value = ours.get(key, usual.get(key))
+        if value != theirs.get(key, usual.get(key)):
+            found[key] = value
+    return found
+
+
+def short_hash(config: Any) -> str:
+    """Eight letters that differ where the configuration does."""
+    return hashlib.sha256(json.dumps(flat(config), sort_keys=True).encode()).hexdigest()[:8]
