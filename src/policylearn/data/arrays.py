@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import struct
 import zipfile
 import zlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +46,19 @@ def read_arrays(path: Path, only: Sequence[str] | None = None) -> dict[str, Arra
             f"{path}: not a readable .npz of plain arrays ({error}); it may be truncated or hold pickled objects:"
             " remove it and convert or fetch the dataset again"
         ) from error
+
+
+def digest(arrays: Mapping[str, Array], words: str = "") -> str:
+    """SHA-256 over named arrays and ``words``: equal for equal content, whatever integer width or byte order."""
+    found = hashlib.sha256(words.encode())
+    for name, values in arrays.items():
+        if values.dtype.kind == "U":
+            found.update(f"{name} {values.tolist()}\n".encode())
+            continue
+        plain = values.astype("<i8" if np.issubdtype(values.dtype, np.integer) else "<f8")
+        found.update(f"{name} {plain.shape} {plain.dtype.str}\n".encode())
+        found.update(np.ascontiguousarray(plain).data)
+    return found.hexdigest()
 
 
 def as_table(values: Array) -> Array:

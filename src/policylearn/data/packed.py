@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -142,3 +142,11 @@ class PackedGraphs:
         graphs = {name: arrays.pop(name) for name in GRAPH_ARRAYS}
         structures = structures_from_arrays(arrays, str(path))
         return PackedGraphs(**graphs, extras=arrays, structures=structures).validate(str(path))
+
+
+def smiles_bytes(smiles: Sequence[str]) -> Array:
+    """SMILES as one array of bytes, parted by line ends, so that no file needs a pickle."""
+    for graph, text in enumerate(smiles):
+        if "\n" in text:
+            raise DataError(f"graph {graph}: SMILES {text!r} holds a line end; remove it")
+    return np.frombuffer("\n".join(smiles).encode(), dtype=np.uint8)

@@ -58,8 +58,23 @@ def find_pointer(name: str, structures: Mapping[str, Structure], node_ptr: Array
 
 def check_structures(structures: Mapping[str, Structure], node_ptr: Array, edge_ptr: Array, source: str) -> None:
     """Raise a `DataError` that names the first structure that is wrong, the graph, the value and the remedy."""
+    check_pointers(structures, node_ptr, edge_ptr, source)
     for name, structure in structures.items():
-        check_name(name, structures, source)
+        check_finite(_flat(structure.values), structure.pointer(node_ptr, edge_ptr), name, source)
+        if structure.points_to is not None:
+            _check_ids(name, structures, node_ptr, edge_ptr, source)
+    real = structures.get(REAL_COLUMNS)
+    if real is not None and (not np.issubdtype(real.values.dtype, np.floating) or real.values.ndim != 2):
+        raise DataError(
+            f"{source}: structure '{REAL_COLUMNS}' must hold float columns of the nodes, shape (N, k); got shape"
+            f" {real.values.shape} of {real.values.dtype}"
+        )
+
+
+def check_pointers(structures: Mapping[str, Structure], node_ptr: Array, edge_ptr: Array, source: str) -> None:
+    """Raise where a structure has no fit name, no numbers, or another number of rows or graphs than it should."""
+    for name, structure in structures.items():
+        check_name(name, source)
         label = f"{source}: structure '{name}'"
         if isinstance(structure.ptr, str) and structure.ptr not in LEVELS:
             raise DataError(f"{label}: 'ptr' must be node, edge, graph or a list of starts (got {structure.ptr!r})")
@@ -72,18 +87,9 @@ def check_structures(structures: Mapping[str, Structure], node_ptr: Array, edge_
                 f"{label} describes {len(pointer) - 1} graphs where there are {len(node_ptr) - 1};"
                 " give its pointer one entry per graph and a final total"
             )
-        check_finite(_flat(values), pointer, name, source)
-        if structure.points_to is not None:
-            _check_ids(name, structures, node_ptr, edge_ptr, source)
-    real = structures.get(REAL_COLUMNS)
-    if real is not None and (not np.issubdtype(real.values.dtype, np.floating) or real.values.ndim != 2):
-        raise DataError(
-            f"{source}: structure '{REAL_COLUMNS}' must hold float columns of the nodes, shape (N, k); got shape"
-            f" {real.values.shape} of {real.values.dtype}"
-        )
 
 
-def check_name(name: str, structures: Mapping[str, Structure], source: str) -> None:
+def check_name(name: str, source: str) -> None:
     """Raise for a name that is no identifier, is taken, or that PyG would treat by a rule of its own."""
     if not re.fullmatch(r"[a-zA-Z]\w*", name):
         raise DataError(f"{source}: '{name}' is no name for a structure; use letters, digits and underscores")

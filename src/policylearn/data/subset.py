@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
 
-from policylearn.data.packed import Array, DataError, PackedGraphs
+from policylearn.data.packed import Array, DataError, PackedGraphs, smiles_bytes
 from policylearn.data.structures import Structure
 
 
@@ -44,9 +44,9 @@ def targets_are_per_node(graphs: PackedGraphs) -> bool:
 
 
 def take_graphs(graphs: PackedGraphs, indices: Array | Sequence[int]) -> PackedGraphs:
-    """The chosen graphs in the given order, with their structures.
+    """The chosen graphs in the given order, with their structures and SMILES.
 
-    Extras are left behind: nothing says which of them have a row per graph.
+    Other extras are left behind: nothing says which of them have a row per graph.
 
     Args:
         graphs: where to take them from.
@@ -55,6 +55,7 @@ def take_graphs(graphs: PackedGraphs, indices: Array | Sequence[int]) -> PackedG
     rows = check_indices(graphs, indices)
     node_rows, node_ptr = gather(graphs.node_ptr, rows)
     edge_rows, edge_ptr = gather(graphs.edge_ptr, rows)
+    smiles = graphs.smiles
     return replace(
         graphs,
         x=graphs.x.take(node_rows, axis=0),
@@ -63,15 +64,18 @@ def take_graphs(graphs: PackedGraphs, indices: Array | Sequence[int]) -> PackedG
         node_ptr=node_ptr,
         edge_ptr=edge_ptr,
         y=graphs.y.take(node_rows if targets_are_per_node(graphs) else rows, axis=0),
-        extras={},
-        structures={
-            name: _take_rows(structure, structure.pointer(graphs.node_ptr, graphs.edge_ptr), rows)
-            for name, structure in graphs.structures.items()
-        },
+        extras={} if smiles is None else {"smiles": smiles_bytes([smiles[row] for row in rows])},
+        structures=take_structures(graphs.structures, graphs, rows),
     )
 
 
-def _take_rows(structure: Structure, pointer: Array, graphs: Array) -> Structure:
-    rows, ptr = gather(pointer, graphs)
-    own = not isinstance(structure.ptr, str)
-    return replace(structure, values=structure.values.take(rows, axis=0), ptr=ptr if own else structure.ptr)
+def take_structures(structures: Mapping[str, Structure], graphs: PackedGraphs, rows: Array) -> dict[str, Structure]:
+    """The structures of the chosen graphs; ids are local to their graph and stay."""
+    taken = {}
+    for name, structure in structures.items():
+        chosen, ptr = gather(structure.pointer(graphs.node_ptr, graphs.edge_ptr), rows)
+        own = not isinstance(structure.ptr, str)
+        taken[name] = replace(
+            structure, values=structure.values.take(chosen, axis=0), ptr=ptr if own else structure.ptr
+        )
+    return taken

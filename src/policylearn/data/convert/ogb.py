@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 
 from policylearn.data.convert.numbers import read_column, read_numbers, read_pairs, read_text
-from policylearn.data.convert.stacking import compact, constant_column, pointer, smiles_bytes
-from policylearn.data.packed import Array, DataError, PackedGraphs
+from policylearn.data.convert.stacking import compact, constant_column, pointer
+from policylearn.data.packed import Array, DataError, PackedGraphs, smiles_bytes
 
 SPLIT_PARTS = ("train", "valid", "test")
 

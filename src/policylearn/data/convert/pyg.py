@@ -10,8 +10,8 @@ import numpy as np
 import torch
 from torch_geometric.data import Data
 
-from policylearn.data.convert.stacking import compact, constant_column, pointer, smiles_bytes
-from policylearn.data.packed import Array, DataError, PackedGraphs
+from policylearn.data.convert.stacking import compact, constant_column, pointer
+from policylearn.data.packed import Array, DataError, PackedGraphs, smiles_bytes
 from policylearn.data.tasks import Level
 
 

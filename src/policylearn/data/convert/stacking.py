@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from policylearn.data.molecules import MoleculeGraph
-from policylearn.data.packed import Array, DataError, PackedGraphs
+from policylearn.data.packed import Array, DataError, PackedGraphs, smiles_bytes
 
 INTEGERS: tuple[type[np.integer[Any]], ...] = (np.uint8, np.int8, np.int16, np.int32, np.int64)
 
@@ -42,14 +42,6 @@ def pointer(counts: Iterable[int] | Array) -> Array:
 def constant_column(nodes: int) -> Array:
     """The feature of nodes that have none: ones, ``(nodes, 1)``."""
     return np.ones((nodes, 1), dtype=np.uint8)
-
-
-def smiles_bytes(smiles: Sequence[str]) -> Array:
-    """SMILES as one array of bytes, parted by line ends, so that no file needs a pickle."""
-    for graph, text in enumerate(smiles):
-        if "\n" in text:
-            raise DataError(f"graph {graph}: SMILES {text!r} holds a line end; remove it")
-    return np.frombuffer("\n".join(smiles).encode(), dtype=np.uint8)
 
 
 def pack_molecules(

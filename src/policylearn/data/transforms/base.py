@@ -1,0 +1,146 @@
+"""What a transform is, the registry, and how to write one.
+
+A transform computes structures from graphs: encodings, counts, rings, distances. A new one is one file in this folder
+(found by itself), or a file of your own that is imported before the name is used::
+
+    @register
+    @dataclass(frozen=True)
+    class RingSizes(Transform):
+        name = "ring_sizes"
+        longest: int = 6                                # settings are plain fields, such as JSON can hold
+
+        def compute(self, graphs):                      # each graph by itself; no y, no structures
+            nodes, ptr, graph_ptr = list_cycles(graphs, self.longest, chordless=True)
+            return {"ring": Structure(np.diff(ptr), graph_ptr)}
+
+`compute` is the slow part: it is cut into chunks of graphs for several processes, and its result is kept on disk under
+a hash of the graphs, the settings and ``version``. Raise ``version`` when the same settings give other numbers.
+
+What must be learned from the training graphs (a vocabulary, a mean) are fields named in ``learned``, with a default
+that means "not yet": `learn` returns a copy with them filled in, `finish` uses them. Both get what `compute` gave, so
+nothing slow is done twice. `to_json` keeps the learned values: a run stores them and a prediction uses them again.
+
+`policylearn.data.transforms.dense` gives padded adjacency matrices of many graphs at once, `cycles` lists rings.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import fields, replace
+from typing import Any, ClassVar, Self, TypeVar
+
+import numpy as np
+
+from policylearn.data.packed import DataError, PackedGraphs
+from policylearn.data.structures import REAL_COLUMNS, Structure, check_structures
+from policylearn.wording import nearest_word
+
+Structures = Mapping[str, Structure]
+
+
+class Transform:
+    """Structures computed from graphs; a frozen dataclass with settings that JSON can hold.
+
+    Args:
+        name: in the registry, in files and on the command line.
+        version: of the code of `compute`; another number means that stored results are computed again.
+        learned: the fields that `learn` fills in.
+    """
+
+    name: ClassVar[str]
+    version: ClassVar[int] = 1
+    learned: ClassVar[tuple[str, ...]] = ()
+
+    def compute(self, graphs: PackedGraphs) -> Structures:
+        """Structures of the graphs, each graph by itself, whatever was learned."""
+        raise NotImplementedError(f"{type(self).__name__} lacks compute(graphs)")
+
+    def learn(self, computed: Structures) -> Self:
+        """Itself, with ``learned`` filled in from what `compute` gave for the training graphs."""
+        return self
+
+    def finish(self, computed: Structures) -> Structures:
+        """What the graphs get, from what `compute` gave."""
+        return computed
+
+    def fit(self, graphs: PackedGraphs) -> Self:
+        """Itself, with what it learns from the training graphs."""
+        return self.learn(self.compute(only_graphs(graphs))) if self.learned else self
+
+    def __call__(self, graphs: PackedGraphs) -> PackedGraphs:
+        """The graphs with the structures added."""
+        return add_structures(graphs, self.finish(self.compute(only_graphs(graphs))), self.name)
+
+    def settings(self) -> dict[str, Any]:
+        """Every field but what was learned."""
+        return {name: value for name, value in self.to_json().items() if name not in ("name", *self.learned)}
+
+    def code_version(self) -> str:
+        """What a stored result depends on beside graphs and settings."""
+        return str(self.version)
+
+    def to_json(self) -> dict[str, Any]:
+        """Name, settings and what was learned, as JSON can hold them."""
+        values = {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
+        return {"name": self.name} | {k: list(v) if isinstance(v, tuple) else v for k, v in values.items()}
+
+    @staticmethod
+    def from_json(stored: str | Mapping[str, Any]) -> Transform:
+        """The transform that `to_json` described; a name alone means its default settings."""
+        given = {"name": stored} if isinstance(stored, str) else dict(stored)
+        name = given.pop("name", None)
+        if name not in TRANSFORMS:
+            near = nearest_word(str(name), TRANSFORMS)
+            hint = f"did you mean {near!r}?" if near else f"known are {', '.join(sorted(TRANSFORMS))}"
+            raise DataError(f"there is no transform {name!r}; {hint}")
+        kind = TRANSFORMS[name]
+        known = [field.name for field in fields(kind)]  # type: ignore[arg-type]
+        unknown = [key for key in given if key not in known]
+        if unknown:
+            settings = ", ".join(key for key in known if key not in kind.learned) or "none"
+            raise DataError(f"transform '{name}' has no setting '{unknown[0]}'; its settings are: {settings}")
+        return kind(**{key: tuple(value) if isinstance(value, list) else value for key, value in given.items()})
+
+
+TRANSFORMS: dict[str, type[Transform]] = {}
+Kind = TypeVar("Kind", bound=type[Transform])
+
+
+def register(kind: Kind) -> Kind:
+    """Make a transform known by its name; for use as a decorator."""
+    other = TRANSFORMS.get(kind.name)
+    if other is not None and (other.__module__, other.__qualname__) != (kind.__module__, kind.__qualname__):
+        raise ValueError(f"two transforms are called '{kind.name}': {other.__qualname__} and {kind.__qualname__}")
+    TRANSFORMS[kind.name] = kind
+    return kind
+
+
+def only_graphs(graphs: PackedGraphs) -> PackedGraphs:
+    """The graphs without targets and structures, so that neither can enter a transform."""
+    smiles = {name: graphs.extras[name] for name in ("smiles",) if name in graphs.extras}
+    return replace(graphs, y=np.zeros(len(graphs)), extras=smiles, structures={})
+
+
+def add_structures(graphs: PackedGraphs, new: Structures, source: str) -> PackedGraphs:
+    """The graphs with more structures; those called ``x_real`` are put side by side, other names must be new."""
+    merged = dict(graphs.structures)
+    for name, structure in new.items():
+        if name == REAL_COLUMNS and name in merged:
+            columns = np.concatenate([merged[name].values, structure.values], axis=1)
+            merged[name] = Structure(columns, "node")
+        elif name in merged:
+            raise DataError(
+                f"transform '{source}': the graphs already have a structure '{name}'; apply it once, or give it another"
+                " name (setting 'into')"
+            )
+        else:
+            merged[name] = structure
+    check_structures(merged, graphs.node_ptr, graphs.edge_ptr, f"transform '{source}'")
+    return replace(graphs, structures=merged)
+
+
+def columns_of_nodes(values: Sequence[Any] | np.ndarray[Any, Any], into: str) -> dict[str, Structure]:
+    """Numbers of nodes as the structure ``into``, float32 where the network reads it as ``x_real``."""
+    table = np.asarray(values)
+    whole = np.issubdtype(table.dtype, np.integer) and into != REAL_COLUMNS
+    return {into: Structure(table if whole else table.astype(np.float32), "node")}

@@ -1,0 +1,177 @@
+"""Transforms applied to a dataset: in chunks, in several processes, with results kept on disk."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+from joblib import Parallel, delayed
+
+from policylearn.data.arrays import digest
+from policylearn.data.atomic import replacing
+from policylearn.data.packed import Array, DataError, PackedGraphs, read_arrays
+from policylearn.data.structures import Structure, check_pointers, structures_from_arrays, structures_to_arrays
+from policylearn.data.subset import take_graphs, take_structures
+from policylearn.data.transforms.base import Structures, Transform, add_structures, only_graphs
+
+Progress = Callable[[str, int, int], None]
+"""Called with the name of the transform, the graphs done, and the graphs in all."""
+
+CHUNK = 512
+
+
+def transform_cache() -> Path:
+    """Where results are kept unless told otherwise: ``policylearn/transforms`` in the user's cache folder."""
+    cache = os.environ.get("XDG_CACHE_HOME")
+    return (Path(cache).expanduser() if cache else Path.home() / ".cache") / "policylearn" / "transforms"
+
+
+def apply(
+    transforms: Sequence[Transform],
+    graphs: PackedGraphs,
+    *,
+    cache: Path | None = None,
+    workers: int = 1,
+    progress: Progress | None = None,
+) -> PackedGraphs:
+    """The graphs with the structures of all transforms.
+
+    Args:
+        transforms: applied in this order; those that learn must have been fitted.
+        graphs: any graphs, such as molecules to predict.
+        cache: a folder for results; None computes everything anew. A file that is damaged is computed again.
+        workers: processes.
+        progress: called as the work goes on.
+    """
+    for transform in transforms:
+        computed = compute_chunks(transform, graphs, cache=cache, workers=workers, progress=progress)
+        graphs = add_structures(graphs, transform.finish(computed), transform.name)
+    return graphs
+
+
+def fit_apply(
+    transforms: Sequence[Transform],
+    graphs: PackedGraphs,
+    train: Array | Sequence[int],
+    *,
+    cache: Path | None = None,
+    workers: int = 1,
+    progress: Progress | None = None,
+) -> tuple[tuple[Transform, ...], PackedGraphs]:
+    """The transforms with what they learn from the training graphs, and all graphs with their structures.
+
+    Equal to `Transform.fit` on the training graphs and `apply` on all, but nothing is computed twice.
+
+    Args:
+        transforms: applied in this order.
+        graphs: all graphs.
+        train: which of them may be learned from.
+        cache: as in `apply`.
+        workers: as in `apply`.
+        progress: as in `apply`.
+    """
+    fitted = []
+    rows = np.asarray(train)
+    for transform in transforms:
+        computed = compute_chunks(transform, graphs, cache=cache, workers=workers, progress=progress)
+        if transform.learned:
+            transform = transform.learn(take_structures(computed, graphs, rows))
+        fitted.append(transform)
+        graphs = add_structures(graphs, transform.finish(computed), transform.name)
+    return tuple(fitted), graphs
+
+
+def compute_chunks(
+    transform: Transform, graphs: PackedGraphs, *, cache: Path | None, workers: int, progress: Progress | None
+) -> Structures:
+    """What `Transform.compute` gives for all graphs, from the cache where it holds that."""
+    if workers < 1:
+        raise DataError(f"'workers' must be >= 1 (got {workers})")
+    bare = only_graphs(graphs)
+    if cache is None:
+        return _compute(transform, bare, workers, progress)
+    key = cache_key(transform, bare)
+    path = cache / f"{transform.name}-{key[:32]}.npz"
+    stored = read_cache(path, key, bare)
+    if stored is not None:
+        if progress:
+            progress(transform.name, len(graphs), len(graphs))
+        return stored
+    check_writable(cache)
+    computed = _compute(transform, bare, workers, progress)
+    arrays = structures_to_arrays(computed)
+    checks = {"key": np.array(key), "digest": np.array(digest(arrays))}
+    with replacing(path) as part, part.open("wb") as file:
+        np.savez_compressed(file, allow_pickle=False, **arrays, **checks)
+    return computed
+
+
+def cache_key(transform: Transform, graphs: PackedGraphs) -> str:
+    """SHA-256 over the graphs, the name and settings of the transform and the version of its code."""
+    names = ("x", "edge_index", "edge_attr", "node_ptr", "edge_ptr")
+    arrays = {name: getattr(graphs, name) for name in names} | dict(graphs.extras)
+    return digest(arrays, f"{transform.name} {transform.code_version()} {sorted(transform.settings().items())}")
+
+
+def read_cache(path: Path, key: str, graphs: PackedGraphs) -> Structures | None:
+    """A stored result, or None where there is none or anything about it is wrong."""
+    if not path.exists():
+        return None
+    try:
+        arrays = read_arrays(path)
+        if str(arrays.pop("key", "")) != key or str(arrays.pop("digest", "")) != digest(arrays):
+            return None
+        stored = structures_from_arrays(arrays, str(path))
+        check_pointers(stored, graphs.node_ptr, graphs.edge_ptr, str(path))
+    except DataError:  # cut short, damaged or foreign
+        return None
+    return stored
+
+
+def check_writable(folder: Path) -> None:
+    """Raise where nothing can be written: better before the work than after it."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise DataError(f"{folder}: cannot hold results of transforms ({error}); name another cache folder") from error
+    if not os.access(folder, os.W_OK):
+        raise DataError(f"{folder}: may not be written to; name another cache folder, or none")
+
+
+def _compute(transform: Transform, graphs: PackedGraphs, workers: int, progress: Progress | None) -> Structures:
+    count = len(graphs)
+    size = min(CHUNK, -(-count // workers))
+    starts = range(0, count, size) if count else ()
+    chunks = (take_graphs(graphs, np.arange(start, min(start + size, count))) for start in starts)
+    results = []
+    for done, result in enumerate(_run(transform, chunks, workers), start=1):
+        results.append(result)
+        if progress:
+            progress(transform.name, min(done * size, count), count)
+    return stack_structures(results) if results else transform.compute(graphs)
+
+
+def _run(transform: Transform, chunks: Iterator[PackedGraphs], workers: int) -> Iterator[Structures]:
+    if workers == 1:
+        return map(transform.compute, chunks)
+    tasks = (delayed(transform.compute)(chunk) for chunk in chunks)
+    results: Iterator[Structures] = Parallel(n_jobs=workers, return_as="generator")(tasks)
+    return results
+
+
+def stack_structures(parts: Sequence[Structures]) -> dict[str, Structure]:
+    """The structures of consecutive graphs as those of all; ids are local to their graph and stay."""
+    stacked = {}
+    for name, first in parts[0].items():
+        values = np.concatenate([part[name].values for part in parts])
+        pointers = [part[name].ptr for part in parts]
+        stacked[name] = replace(first, values=values, ptr=first.ptr if isinstance(first.ptr, str) else _join(pointers))
+    return stacked
+
+
+def _join(pointers: Sequence[Array | str]) -> Array:
+    counts = [np.diff(pointer) for pointer in pointers if not isinstance(pointer, str)]
+    return np.concatenate([[0], np.cumsum(np.concatenate(counts))]).astype(np.int64)
