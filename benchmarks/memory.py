@@ -20,7 +20,7 @@ from rich.table import Table
 
 from benchmarks.machine import PROJECT, keep
 from policylearn.data import Dataset, load_dataset, make_batch
-from policylearn.models import ModelConfig, NetworkConfig, PolicyConfig, build_model, objective
+from policylearn.models import ModelConfig, NetworkConfig, PolicyConfig, build_model
 from policylearn.studies.bench.memory import peak, resident, run_alone
 
 DATASET = "reddit-binary"
@@ -47,7 +47,7 @@ def training_step(dataset: Dataset, policy: str, picks: int) -> dict[str, Any]:
     model = build_model(ModelConfig(outputs=dataset.task.outputs, prediction=TRAINED, policy=settings)).train()
     optimiser = torch.optim.Adam(model.parameters(), lr=1e-3)
     before, start = resident(), time.process_time()
-    objective(model, batch, batch.y, dataset.task.loss_terms).loss.backward()  # type: ignore[no-untyped-call]
+    model.objective(batch, batch.y, dataset.task.loss_terms).loss.backward()  # type: ignore[no-untyped-call]
     optimiser.step()
     return {"nodes": batch.num_nodes, "before": before, "step": peak() - before, "seconds": time.process_time() - start}
 

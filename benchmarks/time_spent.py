@@ -18,7 +18,7 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.machine import keep
-from policylearn.policies import Estimator
+from policylearn.models import EstimatorName
 from policylearn.studies.bench.cases import CASES, Phase, Settings
 from policylearn.studies.bench.contenders import Batches, make_ours, model_config
 from policylearn.training import DataConfig, load_source
@@ -30,7 +30,7 @@ GROUPS = {
     "torch's own backward pass": ("run_backward",),
     "Adam": ("adam", "optimizer.py"),
 }
-PROFILED: dict[str, tuple[Phase, Estimator | None]] = {
+PROFILED: dict[str, tuple[Phase, EstimatorName | None]] = {
     "training, straight_through": ("train", "straight_through"),
     "training, rloo": ("train", "rloo"),
     "inference": ("infer", None),

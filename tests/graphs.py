@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Batch, Data
 
+from policylearn.bags import Adjacency, Graphs
 from policylearn.models import ModelConfig, NetworkConfig, PolicyConfig, SubgraphGNN, build_model
 from policylearn.nn import Features
 
@@ -61,6 +62,19 @@ def batch_of(*graphs: Data) -> Batch:
     return Batch.from_data_list(list(graphs))
 
 
+def repeated(graphs: Graphs, times: int) -> Graphs:
+    """The whole batch ``times`` over; graph g of round k becomes graph ``k * G + g``."""
+    rounds = torch.arange(times).unsqueeze(1)
+    edge_index = (graphs.edge_index.unsqueeze(1) + rounds * graphs.num_nodes).reshape(2, -1)  # (2, K, E) -> (2, K * E)
+    return Graphs(
+        x=graphs.x.repeat(times, 1),
+        edge_attr=None if graphs.edge_attr is None else graphs.edge_attr.repeat(times, 1),
+        members=graphs.members.repeat(times),
+        adjacency=Adjacency.of(edge_index, graphs.num_nodes * times),
+        edge_index=edge_index,
+    )
+
+
 def permuted(data: Data, order: Tensor) -> Data:
     """The same graph with node ``order[i]`` in place i."""
     place = torch.empty_like(order)
@@ -88,8 +102,7 @@ def small_model(
     assert set(changes) <= {*policy_changes, *model_changes, *network_changes}, f"unknown settings in {changes}"
     model = build_model(
         ModelConfig(
-            **{"node_features": Features("categorical", (ATOMS,)), "edge_features": Features("categorical", (BONDS,))}
-            | model_changes,
+            **{"node_features": Features((ATOMS,)), "edge_features": Features((BONDS,))} | model_changes,
             prediction=NetworkConfig(**{"channels": 8, "layers": 3} | network_changes),
             policy=PolicyConfig(name=policy, **policy_changes),
         )

@@ -4,34 +4,38 @@ import hypothesis.strategies as st
 import pytest
 import torch
 from hypothesis import given, settings
+from torch import Tensor
+from torch_geometric.data import Batch
 
-from policylearn.bags import NO_PICK, Bag, Selection
+from policylearn.bags import NO_PICK, Bag, Graphs, Selection, delete_nodes, ego_nets, mark_nodes, pieces
 
 PTR = torch.tensor([0, 3, 5])
 BATCH = torch.tensor([0, 0, 0, 1, 1])
+PATHS = torch.tensor([[0, 1, 1, 2, 3, 4], [1, 0, 2, 1, 4, 3]])  # a path of three nodes and one of two
+GRAPHS = Graphs.of(Batch(x=torch.zeros(5, 1), edge_index=PATHS, batch=BATCH, ptr=PTR))
 
 
 def test_slot_zero_is_unmarked_and_each_pick_has_a_copy() -> None:
-    bag = Bag.of(Selection(torch.tensor([[2, 3], [0, 4]])), BATCH, torch.float32)
+    bag = mark_nodes(GRAPHS, Selection(torch.tensor([[2, 3], [0, 4]])))
     assert bag.width == 3
     assert bag.marks.view(5, 3).tolist() == [[0, 0, 1], [0, 0, 0], [0, 1, 0], [0, 1, 0], [0, 0, 1]]
     assert bag.row_ptr.tolist() == [0, 3, 6, 9, 12, 15]
 
 
 def test_graphs_may_differ_in_their_number_of_copies() -> None:
-    bag = Bag.of(Selection(torch.tensor([[0, 4], [1, NO_PICK]])), BATCH, torch.float64)
+    bag = mark_nodes(GRAPHS, Selection(torch.tensor([[0, 4], [1, NO_PICK]])), dtype=torch.float64)
     assert bag.width is None
     assert bag.slots.tolist() == [3, 2]
     assert bag.row_ptr.tolist() == [0, 3, 6, 9, 11, 13]
-    assert bag.marks.tolist() == [0, 1, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 1]
+    assert bag.marks.squeeze(1).tolist() == [0, 1, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 1]
     assert bag.marks.dtype == torch.float64
 
 
 def test_marks_that_are_given_carry_gradient() -> None:
     marks = torch.zeros(1, 5).scatter(1, torch.tensor([[1, 3]]), 1.0).requires_grad_()
-    bag = Bag.of(Selection(torch.tensor([[1, 3]]), marks=marks), BATCH, torch.float32)
+    bag = mark_nodes(GRAPHS, Selection(torch.tensor([[1, 3]]), marks=marks))
     assert bag.marks.requires_grad
-    assert torch.equal(bag.marks, Bag.of(Selection(torch.tensor([[1, 3]])), BATCH, torch.float32).marks)
+    assert torch.equal(bag.marks, mark_nodes(GRAPHS, Selection(torch.tensor([[1, 3]]))).marks)
 
 
 @settings(max_examples=50, deadline=None)
@@ -40,14 +44,14 @@ def test_chunks_hold_the_same_copies_within_the_limit(first: int, second: int, m
     steps = torch.arange(max(first, second)).unsqueeze(1)
     roots = torch.where(steps < torch.tensor([first, second]), torch.tensor([0, 3]) + steps % 2, NO_PICK)
     selection = Selection(roots).validate(PTR)
-    whole = Bag.of(selection, BATCH, torch.float32)
-    pieces = list(Bag.chunks(selection, PTR, BATCH, torch.float32, max_rows))
-    assert torch.equal(sum(piece.slots for piece in pieces), whole.slots)
-    for piece in pieces:
+    whole = mark_nodes(GRAPHS, selection)
+    parts = [mark_nodes(GRAPHS, one, unmarked=unmarked) for one, unmarked in pieces(GRAPHS, selection, max_rows)]
+    assert torch.equal(sum(piece.slots for piece in parts), whole.slots)
+    for piece in parts:
         one_slot = int(PTR[-1])
         assert len(piece.marks) <= max(max_rows, one_slot)
     for node in range(5):
-        joined = torch.cat([p.marks[p.row_ptr[node] : p.row_ptr[node + 1]] for p in pieces])
+        joined = torch.cat([p.marks[p.row_ptr[node] : p.row_ptr[node + 1]] for p in parts])
         assert torch.equal(joined, whole.marks[whole.row_ptr[node] : whole.row_ptr[node + 1]])
 
 
@@ -71,3 +75,82 @@ def test_selections_that_do_not_fit_are_refused(selection: Selection, message: s
 
 def test_local_roots_count_within_each_graph() -> None:
     assert Selection(torch.tensor([[2, 3], [0, NO_PICK]])).local_roots(PTR).tolist() == [[2, 0], [0, NO_PICK]]
+
+
+def rows(bag: Bag) -> list[tuple[int, int, int, float]]:
+    """Copy, node, root and mark of each row."""
+    columns = (bag.copy, bag.node, bag.root, bag.marks[:, 0])
+    return sorted(zip(*(column.tolist() for column in columns), strict=True))
+
+
+def edges(bag: Bag) -> list[tuple[int, int, int, int]]:
+    """Copy, source node, target node and column of ``edge_index`` of each edge of each copy."""
+    adjacency = bag.row_adjacency
+    assert torch.equal(bag.copy[adjacency.source], bag.copy[adjacency.target]), "an edge stays in its copy"
+    ends = (bag.copy[adjacency.source], bag.node[adjacency.source], bag.node[adjacency.target], adjacency.edge)
+    return sorted(zip(*(one.tolist() for one in ends), strict=True))
+
+
+def test_rows_know_their_node_copy_and_root() -> None:
+    ragged = mark_nodes(GRAPHS, Selection(torch.tensor([[0, 4], [1, NO_PICK]])))
+    assert rows(ragged) == [
+        (0, 0, -1, 0), (0, 1, -1, 0), (0, 2, -1, 0),
+        (1, 0, 0, 1), (1, 1, 0, 0), (1, 2, 0, 0),
+        (2, 0, 1, 0), (2, 1, 1, 1), (2, 2, 1, 0),
+        (3, 3, -1, 0), (3, 4, -1, 0), (4, 3, 4, 0), (4, 4, 4, 1),
+    ]  # fmt: skip
+    assert ragged.graph_of_copy.tolist() == [0, 0, 0, 1, 1]
+    assert len(edges(ragged)) == 3 * 4 + 2 * 2
+
+
+def test_ego_nets_hold_what_is_near_with_its_own_edges() -> None:
+    bag = ego_nets(1)(GRAPHS, Selection(torch.tensor([[0, 4]])), unmarked=False)
+    assert rows(bag) == [(0, 0, 0, 1), (0, 1, 0, 0), (1, 3, 4, 0), (1, 4, 4, 1)]
+    assert edges(bag) == [(0, 0, 1, 0), (0, 1, 0, 1), (1, 3, 4, 4), (1, 4, 3, 5)]
+    alone = ego_nets(0)(GRAPHS, Selection(torch.tensor([[0, 4]])))
+    assert rows(alone)[3:] == [(1, 0, 0, 1), (2, 3, -1, 0), (2, 4, -1, 0), (3, 4, 4, 1)]
+    assert len(edges(alone)) == 6
+
+
+def test_deleted_nodes_are_gone_with_their_edges() -> None:
+    bag = delete_nodes(GRAPHS, Selection(torch.tensor([[1, 4]])), unmarked=False)
+    assert rows(bag) == [(0, 0, 1, 0), (0, 2, 1, 0), (1, 3, 4, 0)]
+    assert edges(bag) == []
+
+
+@pytest.mark.parametrize("rule", [mark_nodes, ego_nets(1), ego_nets(2), delete_nodes])
+def test_first_copies_of_a_bag_are_the_bag_of_the_first_picks(rule: object) -> None:
+    selection = Selection(torch.tensor([[2, 3], [0, 4], [1, NO_PICK]]))
+    bag = rule(GRAPHS, selection)
+    states = torch.arange(bag.num_rows).unsqueeze(1).float()
+    for picks in range(4):
+        wanted = rule(GRAPHS, selection.steps(0, picks))
+        kept, prefix = bag.prefix(states, picks)
+        assert rows(prefix) == rows(wanted)
+        assert edges(prefix) == edges(wanted)
+        place = {(int(c), int(n)): i for i, (c, n) in enumerate(zip(bag.slot, bag.node, strict=True))}
+        assert kept[:, 0].tolist() == [place[int(c), int(n)] for c, n in zip(prefix.slot, prefix.node, strict=True)]
+
+
+def marked(bag: Bag) -> Tensor:
+    return torch.stack([bag.copy, bag.node])[:, bag.marks[:, 0] == 1]
+
+
+@pytest.mark.parametrize("rule", [mark_nodes, ego_nets(1)])
+def test_several_nodes_may_be_marked_in_one_copy(rule: object) -> None:
+    selection = Selection(torch.tensor([[0, 3]]), further=torch.tensor([[[2, 4]]])).validate(PTR)
+    bag = rule(GRAPHS, selection)
+    assert sorted(marked(bag).t().tolist()) == [[1, 0], [1, 2], [3, 3], [3, 4]]
+    assert bag.roots.tolist() == [NO_PICK, 0, NO_PICK, 3]
+
+
+def test_gradients_through_marks_reach_ego_nets_and_are_refused_where_nothing_is_marked() -> None:
+    marks = torch.zeros(1, 5).scatter(1, torch.tensor([[1, 3]]), 1.0).requires_grad_()
+    selection = Selection(torch.tensor([[1, 3]]), marks=marks)
+    bag = ego_nets(1)(GRAPHS, selection)
+    (gradient,) = torch.autograd.grad(bag.marks.sum(), marks)
+    assert gradient.tolist() == [[1, 1, 1, 1, 1]]
+    with pytest.raises(ValueError, match="copies with deleted nodes have none; use a score-function"):
+        delete_nodes(GRAPHS, selection)
+    with pytest.raises(ValueError, match="without marks have none; use mark=True"):
+        ego_nets(1, mark=False)(GRAPHS, selection)

@@ -99,7 +99,7 @@ def test_runs_are_made_once_and_drawn(tmp_path: Path, capsys: pytest.CaptureFixt
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--methods", "best"], "'method' must be one of rloo"),
+        (["--methods", "best"], "'method' must be one of reinforce"),
         (["--seeds", "0"], "'seeds' must be >= 1 (got 0)"),
         (["--n", "17", "--l", "5"], "a union needs 1 to 4 members"),
     ],

@@ -39,7 +39,7 @@ class Golden:
 
     def batch(self) -> Batch:
         x, ptr, edge_attr = self["x"], self["ptr"], self.arrays.get("edge_attr")
-        if self.edge_kind.kind == "none":
+        if not self.edge_kind.present:
             edge_attr = None
         assignment = torch.repeat_interleave(torch.arange(len(ptr) - 1), ptr.diff())
         return Batch(x=x, edge_index=self["edge_index"], edge_attr=edge_attr, ptr=ptr, batch=assignment)
@@ -51,9 +51,9 @@ class Golden:
     @staticmethod
     def feature_kind(text: str | None) -> Features:
         if not text or text == "none":
-            return Features("none")
+            return Features()
         kind, size = text.rsplit("-", 1)
-        return Features(kind, (int(size),))
+        return Features((int(size),)) if kind == "categorical" else Features(real=int(size))
 
     @property
     def edge_kind(self) -> Features:

@@ -7,14 +7,20 @@ import copy
 import pytest
 import torch
 
-from policylearn.models import ModelConfig, NetworkConfig, PolicyConfig, build_model, calibrate, objective
+from policylearn.models import ModelConfig, NetworkConfig, PolicyConfig, build_model, calibrate
 from policylearn.nn import RowBatchNorm
 from tests.graphs import batch_of, molecules
 
 
 @pytest.mark.parametrize(
     ("policy", "estimator"),
-    [("learned", "rloo"), ("learned", "straight_through"), ("random", "rloo"), ("none", "rloo")],
+    [
+        ("learned", "reinforce"),
+        ("learned", "rloo"),
+        ("learned", "straight_through"),
+        ("random", "rloo"),
+        ("none", "rloo"),
+    ],
 )
 def test_one_batch_gives_the_statistics_of_a_training_step(policy: str, estimator: str) -> None:
     torch.manual_seed(0)
@@ -29,7 +35,7 @@ def test_one_batch_gives_the_statistics_of_a_training_step(policy: str, estimato
     def loss_terms(outputs: torch.Tensor, y: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         return (outputs - y) ** 2, torch.ones_like(outputs, dtype=torch.bool)
 
-    objective(trained, batch, torch.zeros(6, 1), loss_terms, generator=torch.Generator().manual_seed(2))
+    trained.objective(batch, torch.zeros(6, 1), loss_terms, generator=torch.Generator().manual_seed(2))
     assert calibrate(model, [batch], generator=torch.Generator().manual_seed(2)) == 1
     expected = trained.state_dict()
     for name, value in model.state_dict().items():

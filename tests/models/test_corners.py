@@ -10,9 +10,8 @@ from torch import Tensor, nn
 from torch_geometric.data import Data
 
 from policylearn.bags import NO_PICK, Bag, Selection
-from policylearn.kernels import use_kernels
-from policylearn.models import SubgraphGNN, objective
-from policylearn.nn import GraphReadout, Graphs
+from policylearn.models import SubgraphGNN
+from policylearn.nn import CopiesThenNodes, Graphs
 from policylearn.policies import LearnedPolicy, NoPolicy, RandomPolicy
 from tests.graphs import POLICIES, batch_of, data_of, molecules, small_model
 
@@ -39,7 +38,7 @@ def test_corner_graphs_predict_and_train(policy: str, corner: str) -> None:
         assert model(batch_of(data, *molecules(3))).isfinite().all()
     model.train()
     for batch in (batch_of(data), batch_of(data, *molecules(3))):
-        step = objective(model, batch, torch.zeros(batch.num_graphs, 1), squared)
+        step = model.objective(batch, torch.zeros(batch.num_graphs, 1), squared)
         step.loss.backward()
         assert all(p.grad is None or p.grad.isfinite().all() for p in model.parameters())
 
@@ -134,7 +133,6 @@ def test_scores_that_are_nan_stop_the_run() -> None:
         model.select(batch_of(*molecules(2)))
 
 
-@pytest.mark.parametrize("backend", ["compiled", "torch"])
 @pytest.mark.parametrize(
     ("roots", "message"),
     [
@@ -146,14 +144,13 @@ def test_scores_that_are_nan_stop_the_run() -> None:
         ([[NO_PICK, 3], [0, 4]], r"a pick after its last one"),
     ],
 )
-def test_picks_that_are_not_of_the_batch_are_refused(roots: list[list[float]], message: str, backend: str) -> None:
+def test_picks_that_are_not_of_the_batch_are_refused(roots: list[list[float]], message: str) -> None:
     model, batch = small_model("random").eval(), batch_of(NO_EDGES, TWO_PARTS)
     selection = Selection(torch.tensor(roots))
-    with use_kernels(backend):
-        with torch.no_grad(), pytest.raises(ValueError, match=message):
-            model.predict(batch, selection)
-        with pytest.raises(ValueError, match=message):
-            model.train().predict(batch, selection)
+    with torch.no_grad(), pytest.raises(ValueError, match=message):
+        model.predict(batch, selection)
+    with pytest.raises(ValueError, match=message):
+        model.train().predict(batch, selection)
 
 
 def test_picks_of_several_samples_are_those_of_the_batch_repeated() -> None:
@@ -169,13 +166,13 @@ def test_picks_of_several_samples_are_those_of_the_batch_repeated() -> None:
 
 def marks_alone(graphs: Graphs, bag: Bag) -> Tensor:
     """An encoder that is no module and has no weights."""
-    return bag.marks.unsqueeze(1)
+    return bag.marks
 
 
 @pytest.mark.parametrize("policy", [NoPolicy(), RandomPolicy(2), LearnedPolicy(marks_alone, nn.Identity(), picks=2)])
 @pytest.mark.parametrize("training", [True, False])
 def test_a_model_without_weights(policy: Callable[..., Selection], training: bool) -> None:
-    model = SubgraphGNN(policy, marks_alone, GraphReadout("sum"), nn.Identity()).train(training)
+    model = SubgraphGNN(policy, marks_alone, CopiesThenNodes("mean", "sum"), nn.Identity()).train(training)
     picks = 0 if isinstance(policy, NoPolicy) else policy.picks
     assert torch.allclose(model(batch_of(NO_EDGES, TWO_PARTS)), torch.full((2, 1), picks / (picks + 1)))
 

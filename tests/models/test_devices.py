@@ -7,7 +7,6 @@ from copy import deepcopy
 import pytest
 import torch
 
-from policylearn.models import objective
 from tests.graphs import POLICIES, batch_of, molecules, small_model, symmetric_graphs
 
 pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device here")
@@ -36,7 +35,7 @@ def test_a_training_step_runs(estimator: str, mode: str) -> None:
     model = small_model("learned", estimator=estimator, mode=mode, node_dropout=0.2).cuda().train()
     batch = batch_of(*molecules(5)).to("cuda")
     y = torch.zeros(5, 1, device="cuda")
-    step = objective(model, batch, y, squared, generator=torch.Generator("cuda").manual_seed(0))
+    step = model.objective(batch, y, squared, generator=torch.Generator("cuda").manual_seed(0))
     step.loss.backward()
     assert all(parameter.grad is None or parameter.grad.isfinite().all() for parameter in model.parameters())
     assert any(parameter.grad is not None and parameter.grad.abs().sum() > 0 for parameter in model.policy.parameters())

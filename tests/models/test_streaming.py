@@ -21,6 +21,8 @@ REDDIT = "reddit-binary.npz"
 class Watched(nn.Module):
     """An encoder that notes how many rows each piece has."""
 
+    scope = "copy"
+
     def __init__(self, encoder: nn.Module) -> None:
         super().__init__()
         self.encoder, self.pieces = encoder, []

@@ -7,8 +7,8 @@ import torch
 from torch import nn
 from torch_geometric.nn import GATv2Conv, GCNConv, GINConv, GINEConv, MessagePassing, SAGEConv
 
-from policylearn.bags import Bag, Selection
-from policylearn.nn import GIN, CategoricalEdges, Graphs, NoNorm, PyGConv, RealEdges, rows_of
+from policylearn.bags import Bag, Selection, mark_nodes
+from policylearn.nn import GIN, CategoricalEdges, Graphs, NoNorm, PyGConv, RealEdges
 from policylearn.policies import FullPolicy
 from tests.graphs import BONDS, batch_of, molecules, small_model
 
@@ -17,7 +17,7 @@ TWO_PICKS = Selection(torch.stack([GRAPHS.ptr[:-1], GRAPHS.ptr[1:] - 1]))
 
 
 def bags() -> list[Bag]:
-    return [Bag.of(s, GRAPHS.batch, torch.float64) for s in (TWO_PICKS, FullPolicy()(GRAPHS))]
+    return [mark_nodes(GRAPHS, s, dtype=torch.float64) for s in (TWO_PICKS, FullPolicy()(GRAPHS))]
 
 
 @pytest.mark.parametrize("conv", [GCNConv(4, 3), SAGEConv(4, 3), GATv2Conv(4, 3)], ids=lambda c: type(c).__name__)
@@ -25,9 +25,8 @@ def bags() -> list[Bag]:
 def test_pyg_layers_see_one_copy_at_a_time(conv: MessagePassing, ragged: bool) -> None:
     conv = conv.double()
     bag = bags()[int(ragged)]
-    rows = rows_of(GRAPHS, bag)
     states = torch.randn(len(bag.marks), 4, dtype=torch.float64)
-    got = PyGConv(conv)(states, rows, None)
+    got = PyGConv(conv)(states, bag, None)
     for graph in range(GRAPHS.num_graphs):
         nodes = torch.arange(int(GRAPHS.ptr[graph]), int(GRAPHS.ptr[graph + 1]))
         inside = (GRAPHS.edge_index[0] >= nodes[0]) & (GRAPHS.edge_index[0] <= nodes[-1])
@@ -41,7 +40,6 @@ def test_pyg_layers_see_one_copy_at_a_time(conv: MessagePassing, ragged: bool) -
 @pytest.mark.parametrize("ragged", [False, True])
 def test_gin_is_pygs_gin_on_every_copy(edges: str, ragged: bool) -> None:
     bag = bags()[int(ragged)]
-    rows = rows_of(GRAPHS, bag)
     encoder = {"none": None, "categorical": CategoricalEdges((BONDS,), 4), "real": RealEdges(1, 4)}[edges]
     ours = GIN(nn.Linear(4, 5), NoNorm(), nn.Linear(5, 3), encoder).double()
     with torch.no_grad():
@@ -53,14 +51,14 @@ def test_gin_is_pygs_gin_on_every_copy(edges: str, ragged: bool) -> None:
     mlp[0].load_state_dict(ours.lin1.state_dict())
     mlp[2].load_state_dict(ours.lin2.state_dict())
     states = torch.randn(len(bag.marks), 4, dtype=torch.float64)
-    adjacency, width = rows.wide()
+    adjacency, width = bag.wide()
     edge_index = torch.stack([adjacency.source, adjacency.target])
     extra = ()
     if encoder is not None:
         term = encoder(GRAPHS.edge_attr)
         vectors = term.values if term.index is None else term.values[term.index]
         extra = (vectors[adjacency.edge],)
-    got = ours(states, rows, GRAPHS.edge_attr)
+    got = ours(states, bag, GRAPHS.edge_attr)
     copies = states.view(adjacency.num_nodes, width, 4).unbind(1)
     wanted = torch.stack([theirs(copy, edge_index, *extra) for copy in copies], 1).flatten(0, 1)
     assert torch.allclose(got, wanted)

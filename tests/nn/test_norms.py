@@ -17,7 +17,7 @@ def test_bag_scope_is_torchs_batch_norm() -> None:
 
 
 def test_slot_scope_keeps_copies_apart() -> None:
-    norm = RowBatchNorm(4, scope="slot")
+    norm = RowBatchNorm(4, statistics="slot")
     rows = torch.randn(10, 3, 4, dtype=torch.float64) * torch.tensor([1.0, 5.0, 9.0])[:, None]
     together = norm.double()(rows.view(30, 4), 3).view(10, 3, 4)
     for slot in range(3):
@@ -26,7 +26,7 @@ def test_slot_scope_keeps_copies_apart() -> None:
 
 
 def test_slot_scope_uses_one_function_for_every_slot_in_evaluation() -> None:
-    norm = RowBatchNorm(4, scope="slot")
+    norm = RowBatchNorm(4, statistics="slot")
     for _ in range(5):
         norm(torch.randn(30, 4) + 2, 3)
     norm.eval()

@@ -9,11 +9,11 @@ import pytest
 import torch
 from torch import Tensor
 
-from policylearn.bags import Selection
-from policylearn.models import SubgraphGNN, objective
+from policylearn.bags import Members, Selection
+from policylearn.models import SubgraphGNN
 from policylearn.nn import Graphs
-from policylearn.policies import LearnedPolicy, gapped, leave_one_out, straight_through
-from tests.graphs import batch_of, data_of, molecules, small_model
+from policylearn.policies import Gapped, LearnedPolicy, StraightThrough, leave_one_out
+from tests.graphs import batch_of, data_of, molecules, repeated, small_model
 
 
 def squared(output: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
@@ -40,6 +40,13 @@ def test_gradient_of_a_mark_against_finite_differences() -> None:
             assert abs(numeric - gradient[0, node].item()) < 1e-5 * max(1.0, abs(numeric))
 
 
+def drawn(estimator: Gapped | StraightThrough, scores: Tensor, noise: Tensor, batch: Tensor) -> tuple[Tensor, Tensor]:
+    sizes = torch.bincount(batch)
+    pick = estimator.draw(scores, noise, Members(batch, torch.cat([sizes.new_zeros(1), sizes.cumsum(0)])), 1)
+    assert pick.marks is not None
+    return pick.nodes[0], pick.marks
+
+
 @pytest.mark.parametrize("tau", [0.33, 1.0, 2.0])
 def test_gradient_of_straight_through_is_the_softmax_jacobian(tau: float) -> None:
     generator = torch.Generator().manual_seed(0)
@@ -47,7 +54,7 @@ def test_gradient_of_straight_through_is_the_softmax_jacobian(tau: float) -> Non
     scores = torch.randn(7, generator=generator, dtype=torch.float64).requires_grad_()
     noise = torch.randn(7, generator=generator, dtype=torch.float64)
     upstream = torch.randn(7, generator=generator, dtype=torch.float64)
-    roots, marks = straight_through(scores, noise, tau, batch, 2)
+    roots, marks = drawn(StraightThrough(tau), scores, noise, batch)
     (gradient,) = torch.autograd.grad((marks * upstream).sum(), scores)
     for graph in (0, 1):
         own = batch == graph
@@ -66,8 +73,8 @@ def test_gapped_picks_the_same_with_the_jacobian_of_the_gapped_softmax(tau: floa
     scores.requires_grad_()
     noise = torch.randn(7, generator=generator, dtype=torch.float64)
     upstream = torch.randn(7, generator=generator, dtype=torch.float64)
-    roots, marks = gapped(scores, noise, tau, batch, 2, gap)
-    assert torch.equal(roots, straight_through(scores, noise, tau, batch, 2)[0])
+    roots, marks = drawn(Gapped(tau, gap), scores, noise, batch)
+    assert torch.equal(roots, drawn(StraightThrough(tau), scores, noise, batch)[0])
     assert torch.equal(marks.detach(), torch.zeros_like(noise).index_fill(0, roots, 1.0))
     (gradient,) = torch.autograd.grad((marks * upstream).sum(), scores)
     for graph in (0, 1):
@@ -84,8 +91,8 @@ def test_the_gradient_of_gapped_knows_the_noise_by_its_choice_alone() -> None:
     batch, upstream = torch.zeros(4, dtype=torch.long), torch.tensor([1.0, -2.0, 0.5, 3.0])
     seen: dict[bool, list[Tensor]] = {True: [], False: []}
     for noise in (torch.tensor([0.0, 2.0, 0.0, 0.0]), torch.tensor([1.0, 5.0, -3.0, 0.7])):
-        for estimate, kind in ((gapped, True), (straight_through, False)):
-            roots, marks = estimate(scores, noise, 1.0, batch, 1)
+        for estimate, kind in ((Gapped(), True), (StraightThrough(), False)):
+            roots, marks = drawn(estimate, scores, noise, batch)
             assert roots.tolist() == [1]
             seen[kind].append(torch.autograd.grad((marks * upstream).sum(), scores)[0])
     assert torch.equal(*seen[True])
@@ -104,7 +111,7 @@ def test_leave_one_out_by_hand() -> None:
 
 
 def small_rloo(**changes) -> SubgraphGNN:
-    settings = {"picks": 2, "norm": "layer", "standardise": False, "samples": 3, "seed": 1}
+    settings = {"picks": 2, "norm": "layer", "standardise": False, "estimator": "rloo", "samples": 3, "seed": 1}
     return small_model(dtype=torch.float64, layers=2, **settings | changes).train()
 
 
@@ -134,9 +141,9 @@ def test_rloo_is_unbiased() -> None:
     exact = torch.cat([g.flatten() for g in gradients(expected_cost(model, graphs, y), weights)])
     generator = torch.Generator().manual_seed(0)
     rounds = []
-    many = graphs.repeat(50)  # an average of 50 independent estimates
+    many = repeated(graphs, 50)  # an average of 50 independent estimates
     for _ in range(60):
-        loss = objective(model, many, y.repeat(50, 1), squared, generator=generator).loss
+        loss = model.objective(many, y.repeat(50, 1), squared, generator=generator).loss
         rounds.append(torch.cat([g.flatten() for g in gradients(loss, weights)]))
     estimates = torch.stack(rounds)
     mean, error = estimates.mean(0), estimates.std(0) / len(rounds) ** 0.5
@@ -165,7 +172,7 @@ def policy_weights(model: SubgraphGNN) -> list[Tensor]:
 def test_rloo_leaves_prediction_weights_the_plain_gradient() -> None:
     model = small_rloo(standardise=True)
     graphs, y = Graphs.of(batch_of(*molecules(5))), torch.zeros(5, 1, dtype=torch.float64)
-    step = objective(model, graphs, y, squared, generator=torch.Generator().manual_seed(0))
+    step = model.objective(graphs, y, squared, generator=torch.Generator().manual_seed(0))
     head = list(model.head.parameters())
     plain = squared(step.outputs, y.repeat(3, 1))[0].mean()
     for a, b in zip(gradients(step.loss, head), gradients(plain, head), strict=True):
@@ -176,7 +183,7 @@ def test_rloo_leaves_prediction_weights_the_plain_gradient() -> None:
 @pytest.mark.parametrize("mode", ["incremental", "paper"])
 @pytest.mark.parametrize("norm", ["layer", "batch", "none"])
 def test_each_learned_estimator_moves_the_selection_network(mode: str, norm: str) -> None:
-    for estimator in ("rloo", "straight_through"):
+    for estimator in ("reinforce", "rloo", "straight_through", "gapped"):
         model = small_model(picks=3, estimator=estimator, mode=mode, norm=norm).train()
-        objective(model, batch_of(*molecules(8)), torch.randn(8, 1), squared).loss.backward()
+        model.objective(batch_of(*molecules(8)), torch.randn(8, 1), squared).loss.backward()
         assert max(float(w.grad.abs().max()) for w in policy_weights(model)) > 1e-6

@@ -6,11 +6,11 @@ import pytest
 import torch
 from torch import Tensor
 
-from policylearn.bags import Bag, Selection
+from policylearn.bags import Selection, mark_nodes
 from policylearn.models import SubgraphGNN
 from policylearn.nn import Graphs
 from policylearn.policies import LearnedPolicy
-from tests.graphs import batch_of, molecules, small_model
+from tests.graphs import batch_of, molecules, repeated, small_model
 
 PICKS = 4
 
@@ -23,8 +23,8 @@ def policy_of(model: SubgraphGNN) -> LearnedPolicy:
 def rerun(policy: LearnedPolicy, graphs: Graphs, selection: Selection, step: int) -> Tensor:
     """Scores at a step from the whole bag of that step, with no state kept from earlier ones."""
     marks = None if selection.marks is None else selection.marks[:step]
-    bag = Bag.of(Selection(selection.roots[:step], marks=marks), graphs.batch, torch.float64)
-    pooled = policy.pool.finish(policy.pool.part(policy.encoder(graphs, bag), bag), step + 1)
+    bag = mark_nodes(graphs, Selection(selection.roots[:step], marks=marks), dtype=torch.float64)
+    pooled = policy.pool.finish(policy.pool.part(policy.encoder(graphs, bag), bag))
     return policy.score(pooled, graphs).squeeze(1)
 
 
@@ -81,7 +81,7 @@ def test_masking_forbids_repeats_and_its_absence_allows_them() -> None:
 
 def test_sampling_follows_the_scores() -> None:
     policy = policy_of(small_model(picks=1).eval())
-    graphs = Graphs.of(batch_of(molecules(3)[1])).repeat(20000)
+    graphs = repeated(Graphs.of(batch_of(molecules(3)[1])), 20000)
     nodes = int(graphs.sizes[0])
     selection = policy(graphs, sample=True, generator=torch.Generator().manual_seed(0))
     assert selection.logits is not None
@@ -110,11 +110,12 @@ def test_evaluation_takes_the_best_and_is_repeatable() -> None:
     ("settings", "message"),
     [
         ({"picks": -1}, r"'picks' must be >= 0 \(got -1\); use FullPolicy"),
-        ({"tau": 0.0}, r"'tau' must be > 0"),
+        ({"tau": 0.0, "estimator": "straight_through"}, r"'tau' must be > 0"),
         ({"node_dropout": 1.0}, r"'node_dropout' must lie in \[0, 1\)"),
-        ({"samples": 1}, r"'samples' must be >= 2"),
+        ({"samples": 1, "estimator": "rloo"}, r"'samples' must be >= 2"),
+        ({"marks_per_copy": 0}, r"'marks_per_copy' must be >= 1"),
         ({"mode": "fast"}, r"'mode' must be"),
-        ({"estimator": "reinforce"}, r"'estimator' must be"),
+        ({"estimator": "best"}, r"'estimator' must be"),
     ],
 )
 def test_settings_that_make_no_sense_are_refused(settings: dict, message: str) -> None:
@@ -131,11 +132,11 @@ def test_several_samples_are_the_batch_repeated(estimator: str, pooling: str, le
     ).train()
     policy, samples = policy_of(model), 4
     graphs = Graphs.of(batch_of(*molecules(7)))
-    repeated = graphs.repeat(samples)
+    many = repeated(graphs, samples)
     one = policy(graphs, samples=samples, generator=torch.Generator().manual_seed(0))
-    other = policy(repeated, generator=torch.Generator().manual_seed(0))
+    other = policy(many, generator=torch.Generator().manual_seed(0))
     assert torch.equal(one.roots, other.roots)
     assert one.logits is not None
     assert other.logits is not None
     assert torch.allclose(one.logits, other.logits)
-    assert torch.allclose(model.predict(graphs, one, samples=samples), model.predict(repeated, other))
+    assert torch.allclose(model.predict(graphs, one, samples=samples), model.predict(many, other))

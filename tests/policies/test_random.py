@@ -4,12 +4,12 @@ import torch
 
 from policylearn.nn import Graphs
 from policylearn.policies import RandomPolicy
-from tests.graphs import batch_of, molecules, permuted, symmetric_graphs
+from tests.graphs import batch_of, molecules, permuted, repeated, symmetric_graphs
 
 
 def draws(policy: RandomPolicy, copies: int = 3000, nodes: int = 4) -> torch.Tensor:
     data = symmetric_graphs()[nodes - 3]
-    graphs = Graphs.of(batch_of(data)).repeat(copies)
+    graphs = repeated(Graphs.of(batch_of(data)), copies)
     return policy(graphs, generator=torch.Generator().manual_seed(0)).local_roots(graphs.ptr)
 
 

@@ -1,6 +1,37 @@
-"""Which copies of a graph are looked at: the picks, and the marked copies they stand for."""
+"""Which copies of a graph are looked at: the batch, the picks, and the copies that they stand for."""
 
-from policylearn.bags.bag import Bag
+from policylearn.bags.adjacency import Adjacency, pointers
+from policylearn.bags.bag import Bag, unmarked_apart
+from policylearn.bags.graphs import Graphs, Members
+from policylearn.bags.rules import (
+    BagRule,
+    DeleteNodes,
+    EgoNets,
+    MarkNodes,
+    delete_nodes,
+    ego_nets,
+    induced_bag,
+    mark_nodes,
+    pieces,
+)
 from policylearn.bags.selection import NO_PICK, Selection
 
-__all__ = ["NO_PICK", "Bag", "Selection"]
+__all__ = [
+    "NO_PICK",
+    "Adjacency",
+    "Bag",
+    "BagRule",
+    "DeleteNodes",
+    "EgoNets",
+    "Graphs",
+    "MarkNodes",
+    "Members",
+    "Selection",
+    "delete_nodes",
+    "ego_nets",
+    "induced_bag",
+    "mark_nodes",
+    "pieces",
+    "pointers",
+    "unmarked_apart",
+]

@@ -1,107 +1,175 @@
-"""The marked copies of a batch of graphs. Slot 0 is the unmarked graph; this file is the home of that convention.
+"""The copies of a batch of graphs, as rows. Slot 0 is the unmarked graph; this file is the home of that convention.
 
-A row is one node in one slot. Rows are ordered by node, and the slots of a node lie side by side: since marking a node
-never changes the edges, the copies of a node can be handled as one wide row over one adjacency.
+A row is one node in one copy. Rows are ordered by node, and the copies of a node lie side by side. Where copies
+have the edges of the graph itself, they share one adjacency and the copies of a node can be handled as one wide row.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 import torch
 from torch import Tensor
 
+from policylearn.bags.adjacency import Adjacency
 from policylearn.bags.selection import NO_PICK, Selection
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Bag:
-    """Marks of the copies of each graph of a batch.
+    """Copies of each graph of a batch.
 
     Args:
-        marks: 1 where the row's node is the root of the row's copy, else 0; may carry gradient.
-        slots: number of copies of each graph.
+        marks: what tells a row from the same node in other copies, such as 1 at the root; may carry gradient.
         row_ptr: where the rows of each node start.
-        width: the number of copies where all graphs have equally many, else None.
+        slots: number of copies of each graph.
+        slot_roots: the node that each copy belongs to, `NO_PICK` for the unmarked graph and where there is no copy.
+        graph: the graph of each node.
+        adjacency: over the nodes where copies share the graph's edges, over the rows where each has its own;
+            ``adjacency.edge`` points into the graph's ``edge_index`` in both cases.
+        width: the number of copies where copies share edges and all graphs have equally many, else None.
+        own_copy: the copy of each row where copies have edges of their own, else None.
 
     Shapes:
-        marks ``(R,)``, slots ``(G,)``, row_ptr ``(N + 1,)``.
+        marks ``(R, M)``, row_ptr ``(N + 1,)``, slots ``(G,)``, slot_roots ``(most copies of a graph, G)``, graph
+        ``(N,)``, own_copy ``(R,)``.
     """
 
     marks: Tensor
-    slots: Tensor
     row_ptr: Tensor
+    slots: Tensor
+    slot_roots: Tensor
+    graph: Tensor
+    adjacency: Adjacency
     width: int | None
+    own_copy: Tensor | None = None
 
-    @staticmethod
-    def of(selection: Selection, batch: Tensor, dtype: torch.dtype) -> Bag:
-        """The unmarked graph in slot 0, then one copy a pick.
+    @property
+    def num_rows(self) -> int:
+        return len(self.marks)
 
-        Args:
-            selection: the picks.
-            batch: the graph of each node, ``(N,)``.
-            dtype: of the marks.
+    @property
+    def num_nodes(self) -> int:
+        return len(self.row_ptr) - 1
+
+    @property
+    def shares_edges(self) -> bool:
+        """Whether all copies have the edges of the graph itself."""
+        return self.own_copy is None
+
+    @property
+    def side_by_side(self) -> int:
+        """Copies of a node that lie side by side where that is one number for all nodes, else 1."""
+        return 1 if self.width is None else self.width
+
+    @cached_property
+    def rows_per_node(self) -> Tensor:
+        """In how many copies each node is, ``(N,)``."""
+        return self.row_ptr[1:] - self.row_ptr[:-1]
+
+    @cached_property
+    def node(self) -> Tensor:
+        """The node of each row, ``(R,)``."""
+        nodes = torch.arange(self.num_nodes, device=self.row_ptr.device)
+        return torch.repeat_interleave(nodes, self.rows_per_node, output_size=self.num_rows)
+
+    @cached_property
+    def copy_ptr(self) -> Tensor:
+        """Where the copies of each graph start, ``(G + 1,)``."""
+        return torch.cat([self.slots.new_zeros(1), self.slots.cumsum(0)])
+
+    @cached_property
+    def copy(self) -> Tensor:
+        """The copy of each row, counted through the batch, graph by graph, ``(R,)``."""
+        if self.own_copy is not None:
+            return self.own_copy
+        rows = torch.arange(self.num_rows, device=self.row_ptr.device)
+        first = self.copy_ptr.index_select(0, self.graph) - self.row_ptr[:-1]  # (N,)
+        return rows + first.index_select(0, self.node)
+
+    @cached_property
+    def graph_of_row(self) -> Tensor:
+        """The graph of each row, ``(R,)``."""
+        return self.graph.index_select(0, self.node)
+
+    @cached_property
+    def slot(self) -> Tensor:
+        """Which of its graph's copies each row is in, ``(R,)``."""
+        return self.copy - self.copy_ptr.index_select(0, self.graph_of_row)
+
+    @cached_property
+    def roots(self) -> Tensor:
+        """The root of each copy, `NO_PICK` for unmarked graphs, ``(S,)``."""
+        slots = torch.arange(len(self.slot_roots), device=self.slots.device)
+        return self.slot_roots.t()[slots < self.slots.unsqueeze(1)]  # (most, G) -> (S,)
+
+    @cached_property
+    def root(self) -> Tensor:
+        """The root of each row's copy, `NO_PICK` in unmarked graphs, ``(R,)``."""
+        return self.roots.index_select(0, self.copy)
+
+    @cached_property
+    def graph_of_copy(self) -> Tensor:
+        """The graph of each copy, ``(S,)``."""
+        graphs = torch.arange(len(self.slots), device=self.slots.device)
+        return torch.repeat_interleave(graphs, self.slots, output_size=len(self.roots))
+
+    def spread(self, nodes: Tensor) -> Tensor:
+        """Give each row its node's own values, ``(N, C) -> (R, C)``."""
+        return torch.repeat_interleave(nodes, self.rows_per_node, dim=0, output_size=self.num_rows)
+
+    def wide(self) -> tuple[Adjacency, int]:
+        """An adjacency, and how many copies lie side by side in each of its rows.
+
+        With shared edges and equally many copies those of a node are one wide row over the nodes' own adjacency.
         """
-        marks = selection.marks
-        if marks is not None:
-            return _given(torch.cat([marks.new_zeros(1, len(batch)), marks]), selection, batch, dtype)
-        slots = 1 + (selection.roots != NO_PICK).sum(0)
-        return _one_hot(_with_unmarked(selection.roots), slots, batch, dtype)
+        return (self.row_adjacency, 1) if self.width is None else (self.adjacency, self.width)
 
-    @staticmethod
-    def of_picks(selection: Selection, batch: Tensor, dtype: torch.dtype) -> Bag:
-        """The copies of the picks alone, without slot 0; the arguments are those of `of`."""
-        if selection.marks is not None:
-            return _given(selection.marks, selection, batch, dtype)
-        return _one_hot(selection.roots, (selection.roots != NO_PICK).sum(0), batch, dtype)
+    def prefix(self, states: Tensor, picks: int) -> tuple[Tensor, Bag]:
+        """The states of the first copies alone, slot 0 and those of so many picks, and the bag that these make.
 
-    @staticmethod
-    def split_samples(copies: Tensor, samples: int) -> list[Tensor]:
-        """Slot 0, ``(N, 1, C)``, then each sample's copies, ``(N, T, C)``, of a merged selection."""
-        return [copies[:, :1], *copies[:, 1:].chunk(samples, dim=1)]
-
-    @staticmethod
-    def chunks(selection: Selection, ptr: Tensor, batch: Tensor, dtype: torch.dtype, max_rows: int) -> Iterator[Bag]:
-        """The same copies as `of`, in pieces of at most ``max_rows`` rows (at least one slot a piece).
-
-        Args:
-            selection: the picks; plain ones, as gradients do not go through pieces.
-            ptr: where the nodes of each graph start, ``(G + 1,)``.
-            batch: the graph of each node, ``(N,)``.
-            dtype: of the marks.
-            max_rows: how many rows may be held at once.
+        Only for states in which copies do not see each other, and for bags with slot 0.
         """
-        sizes = ptr[1:] - ptr[:-1]
-        roots = _with_unmarked(selection.roots)  # (T, G) -> (S, G)
-        slots = 1 + (selection.roots != NO_PICK).sum(0)  # (G,)
-        start = 0
-        while start < len(roots):
-            active = int(sizes[slots > start].sum())
-            end = min(len(roots), start + max(1, max_rows // max(active, 1)))
-            piece = (slots - start).clamp(0, end - start)
-            yield _one_hot(roots[start:end], piece, batch, dtype)
-            start = end
+        copies = 1 + picks
+        slots, slot_roots = self.slots.clamp(max=copies), self.slot_roots[:copies]
+        if self.width is not None:
+            width = min(self.width, copies)
+            row_ptr = torch.arange(self.num_nodes + 1, device=self.row_ptr.device) * width
+            wide = (one.view(self.num_nodes, self.width, -1) for one in (states, self.marks))
+            rows, marks = (one[:, :width].flatten(0, 1) for one in wide)
+            return rows, Bag(marks, row_ptr, slots, slot_roots, self.graph, self.adjacency, width)
+        kept = self.slot < copies
+        count = torch.bincount(self.node[kept], minlength=self.num_nodes)
+        row_ptr = torch.cat([count.new_zeros(1), count.cumsum(0)])
+        number = torch.cumsum(kept, 0) - 1  # the place of each kept row
+        adjacency = self.row_adjacency
+        inside = kept[adjacency.source] & kept[adjacency.target]
+        edges = adjacency.induced(
+            number[adjacency.source[inside]],
+            number[adjacency.target[inside]],
+            inside.nonzero().squeeze(1),
+            int(row_ptr[-1]),
+        )
+        own = ((slots.cumsum(0) - slots).index_select(0, self.graph_of_row) + self.slot)[kept]
+        return states[kept], Bag(self.marks[kept], row_ptr, slots, slot_roots, self.graph, edges, None, own)
+
+    @cached_property
+    def row_adjacency(self) -> Adjacency:
+        """An adjacency of single rows."""
+        return self.adjacency.expand(self.row_ptr) if self.shares_edges else self.adjacency
 
 
-def _with_unmarked(roots: Tensor) -> Tensor:
-    return torch.cat([roots.new_full((1, roots.shape[1]), NO_PICK), roots])
+def with_unmarked(roots: Tensor) -> Tensor:
+    """A slot for the unmarked graph in front of those of the picks, ``(T, ...) -> (1 + T, ...)``."""
+    return torch.cat([roots.new_full((1, *roots.shape[1:]), NO_PICK), roots])
 
 
-def _given(marks: Tensor, selection: Selection, batch: Tensor, dtype: torch.dtype) -> Bag:
-    """Lay out marks that are given for every slot and node, ``(S, N)``."""
-    width = len(marks)
-    slots = batch.new_full((selection.roots.shape[1],), width)
-    row_ptr = torch.arange(len(batch) + 1, device=batch.device) * width
-    return Bag(marks.t().reshape(-1).to(dtype), slots, row_ptr, width)  # (S, N) -> (N * S,)
+def unmarked_apart(copies: Tensor, samples: int) -> list[Tensor]:
+    """Slot 0, ``(N, 1, C)``, then each sample's copies, ``(N, T, C)``, of selections that lie side by side."""
+    return [copies[:, :1], *copies[:, 1:].chunk(samples, dim=1)]
 
 
-def _one_hot(roots: Tensor, slots: Tensor, batch: Tensor, dtype: torch.dtype) -> Bag:
-    """Lay out ``slots[g]`` copies of each graph g and mark the ``roots``, ``(S, G)``."""
-    ends = slots.index_select(0, batch).cumsum(0)
-    row_ptr = torch.cat([ends.new_zeros(1), ends])
-    marks = torch.zeros(int(row_ptr[-1]), dtype=dtype, device=batch.device)
-    slot, graph = (roots != NO_PICK).nonzero(as_tuple=True)
-    marks[row_ptr.index_select(0, roots[slot, graph]) + slot] = 1
-    equal = len(slots) > 0 and bool((slots == slots[0]).all())
-    return Bag(marks, slots, row_ptr, int(slots[0]) if equal else None)
+def copies_per_graph(selection: Selection, *, unmarked: bool) -> Tensor:
+    """How many copies each graph has, ``(G,)``."""
+    return (selection.roots != NO_PICK).sum(0) + int(unmarked)

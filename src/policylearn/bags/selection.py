@@ -13,27 +13,35 @@ NO_PICK = -1
 
 @dataclass(frozen=True)
 class Selection:
-    """The nodes that a policy picked, a column a graph and a row a step; what lies between choosing and applying.
+    """The nodes that a policy picked, one column per graph and one row per copy; between choosing and applying.
 
     Args:
         roots: picked node ids, counted through the whole batch; `NO_PICK` once a graph has no more picks.
         logits: scores of all nodes at each step, -inf where a node could not be picked; None if the policy has none.
         log_prob: log-probability of each pick under the distribution that it was drawn from; None if it was not drawn.
-        marks: differentiable marks that equal the one-hot picks in value; None means plain one-hot.
+        marks: differentiable marks that equal the hard ones in value; None means plain ones.
+        further: nodes that are marked in the same copies as the roots; `NO_PICK` where a graph has too few nodes.
 
     Shapes:
-        roots and log_prob ``(T, G)``, logits and marks ``(T, N)``.
+        roots and log_prob ``(T, G)``, logits and marks ``(T, N)``, further ``(T, k - 1, G)`` for k marks per copy.
     """
 
     roots: Tensor
     logits: Tensor | None = None
     log_prob: Tensor | None = None
     marks: Tensor | None = None
+    further: Tensor | None = None
 
     @property
     def picks(self) -> int:
-        """T, the number of steps."""
+        """T, the number of marked copies of a graph (at most)."""
         return len(self.roots)
+
+    @property
+    def marked(self) -> Tensor:
+        """All marked nodes of each copy, the root first, ``(T, k, G)``."""
+        first = self.roots.unsqueeze(1)
+        return first if self.further is None else torch.cat([first, self.further], dim=1)
 
     def validate(self, ptr: Tensor) -> Selection:
         """Return self, or raise a `ValueError` that names the pick that does not fit the batch.
@@ -44,7 +52,8 @@ class Selection:
         graphs, nodes = len(ptr) - 1, int(ptr[-1])
         if self.roots.ndim != 2 or self.roots.shape[1] != graphs:
             raise ValueError(
-                f"'roots' must have shape (T, {graphs}), a row a step, a column a graph (got {tuple(self.roots.shape)})"
+                f"'roots' must have shape (T, {graphs}): a row per step, a column per graph"
+                f" (got {tuple(self.roots.shape)})"
             )
         if self.roots.dtype != torch.long:
             raise ValueError(f"'roots' must hold node ids as int64 (got {self.roots.dtype}); use roots.long()")
@@ -55,6 +64,8 @@ class Selection:
         inside = (self.roots >= ptr[:-1]) & (self.roots < ptr[1:])
         if not bool(inside.all()):  # mostly all are, and that is all there is to know
             self._validate_ragged(ptr, inside)
+        if self.further is not None:
+            self._validate_further(ptr)
         return self
 
     def _validate_ragged(self, ptr: Tensor, inside: Tensor) -> None:
@@ -71,23 +82,71 @@ class Selection:
         if self.marks is not None:
             raise ValueError("'marks' need a pick of every graph at every step; leave them out for ragged selections")
 
+    def _validate_further(self, ptr: Tensor) -> None:
+        further = self.further
+        assert further is not None
+        if further.ndim != 3 or further.shape[::2] != self.roots.shape:
+            raise ValueError(
+                f"'further' must have shape ({self.picks}, k - 1, {self.roots.shape[1]}) (got {tuple(further.shape)})"
+            )
+        wrong = ((further != NO_PICK) & ((further < ptr[:-1]) | (further >= ptr[1:]))).nonzero()
+        if len(wrong):
+            step, mark, graph = wrong[0].tolist()
+            raise ValueError(
+                f"mark {mark + 1} of copy {step} of graph {graph} is node {int(further[step, mark, graph])}, but that"
+                f" graph holds nodes {int(ptr[graph])} to {int(ptr[graph + 1]) - 1}"
+            )
+
     def local_roots(self, ptr: Tensor) -> Tensor:
         """Picks as node ids counted within each graph, ``(T, G)``; `NO_PICK` stays."""
         return torch.where(self.roots == NO_PICK, self.roots, self.roots - ptr[:-1])
 
-    def merge(self, samples: int, num_nodes: int) -> Selection:
-        """Take a selection over a batch that stands ``samples`` times as more picks of the batch once.
+    def steps(self, start: int, end: int) -> Selection:
+        """The copies of some steps alone, without scores and probabilities."""
+        return Selection(
+            self.roots[start:end],
+            marks=None if self.marks is None else self.marks[start:end],
+            further=None if self.further is None else self.further[start:end],
+        )
+
+    def split(self, samples: int, num_nodes: int) -> list[Selection]:
+        """Take a selection over a batch that stands ``samples`` times apart, one selection of the batch per sample.
 
         Args:
             samples: K.
             num_nodes: N, of the batch once.
 
         Shapes:
-            from roots ``(T, K * G)`` to ``(K * T, G)``, all steps of the first sample first; marks likewise.
+            from roots ``(T, K * G)`` to K times ``(T, G)``; marks likewise.
+        """
+        if samples == 1:
+            return [self]
+
+        def parts(values: Tensor | None) -> list[Tensor | None]:
+            return [None] * samples if values is None else list(values.chunk(samples, dim=-1))
+
+        def once(ids: Tensor | None) -> Tensor | None:
+            return None if ids is None else torch.where(ids == NO_PICK, ids, ids % num_nodes)
+
+        columns = zip(parts(once(self.roots)), parts(self.marks), parts(once(self.further)), strict=True)
+        return [Selection(roots, marks=marks, further=more) for roots, marks, more in columns if roots is not None]
+
+    @staticmethod
+    def side_by_side(selections: list[Selection]) -> Selection:
+        """The copies of several selections as one, step after step.
+
+        Only for encoders in which copies do not see each other: in one bag they would otherwise mix.
         """
 
-        def side_by_side(values: Tensor) -> Tensor:
-            return values.view(len(values), samples, -1).transpose(0, 1).flatten(0, 1)
+        def stacked(name: str) -> Tensor | None:
+            values = [getattr(one, name) for one in selections]
+            return None if values[0] is None else torch.cat(values)
 
-        roots = torch.where(self.roots == NO_PICK, self.roots, self.roots % num_nodes)
-        return Selection(side_by_side(roots), marks=None if self.marks is None else side_by_side(self.marks))
+        roots = stacked("roots")
+        assert roots is not None
+        return Selection(roots, marks=stacked("marks"), further=stacked("further"))
+
+    @staticmethod
+    def nothing(ptr: Tensor) -> Selection:
+        """No pick of any graph, T = 0."""
+        return Selection(ptr.new_zeros(0, len(ptr) - 1))

@@ -39,7 +39,7 @@ def run(options: Namespace) -> int:
     if options.run is None:
         wide.print(two_columns("policylearn", installation()))
         return 0
-    from policylearn.prediction.predictor import dependence, looks_at_batch
+    from policylearn.prediction.predictor import dependence
     from policylearn.training import load_run
 
     folder, folds = find_folds(options.run)
@@ -47,7 +47,7 @@ def run(options: Namespace) -> int:
     wide.print(two_columns(str(options.run), describe(found, folds)))
     if found.facts.dataset.get("caveat"):
         warn(console, f"{found.facts.dataset['name']}: {found.facts.dataset['caveat']}")
-    if looks_at_batch(found.config):
+    if found.facts.depends_on_batch:
         warn(console, dependence(found))
     return 0
 

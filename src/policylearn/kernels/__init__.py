@@ -1,6 +1,6 @@
 """Neighbour sums over one adjacency that all copies share, and whole layers and cones of marks for the CPU."""
 
-from policylearn.kernels.adjacency import Adjacency
+from policylearn.bags import Adjacency
 from policylearn.kernels.arrays import as_array, empty_rows, zero_rows
 from policylearn.kernels.backends import Backend, has_numba, product_source, use_compiled, use_kernels, wanted_backend
 from policylearn.kernels.cones import Cones

@@ -7,7 +7,7 @@ from numba import njit
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
-def cone_sizes(roots, depth, source_ptr, heard_by, target_ptr, seen, queue):  # type: ignore[no-untyped-def]
+def cone_sizes(roots, depth, source_ptr, outgoing_targets, target_ptr, seen, queue):  # type: ignore[no-untyped-def]
     """How many rows lie at each distance from the roots, and how many messages reach rows in all."""
     found = np.zeros(depth + 1, np.int64)
     messages = 0
@@ -23,7 +23,7 @@ def cone_sizes(roots, depth, source_ptr, heard_by, target_ptr, seen, queue):  # 
                 messages += target_ptr[node + 1] - target_ptr[node]
                 if distance < depth:
                     for m in range(source_ptr[node], source_ptr[node + 1]):
-                        other = heard_by[m]
+                        other = outgoing_targets[m]
                         if seen[other] != copy:
                             seen[other] = copy
                             queue[end] = other
@@ -34,7 +34,20 @@ def cone_sizes(roots, depth, source_ptr, heard_by, target_ptr, seen, queue):  # 
 
 @njit(nogil=True, cache=True, error_model="numpy")
 def fill_cones(  # type: ignore[no-untyped-def]
-    roots, depth, source_ptr, heard_by, target_ptr, source, seen, queue, row_at, free, node_of, copy_of, first, heard
+    roots,
+    depth,
+    source_ptr,
+    outgoing_targets,
+    target_ptr,
+    source,
+    seen,
+    queue,
+    row_at,
+    free,
+    node_of,
+    copy_of,
+    first,
+    heard,
 ):
     """Number the rows by distance and write down, for each, the rows that it hears; -1 where that is unmarked.
 
@@ -57,7 +70,7 @@ def fill_cones(  # type: ignore[no-untyped-def]
                 copy_of[row] = copy
                 if distance < depth:
                     for m in range(source_ptr[node], source_ptr[node + 1]):
-                        other = heard_by[m]
+                        other = outgoing_targets[m]
                         if seen[other] != stamp:
                             seen[other] = stamp
                             queue[end] = other

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from torch import Tensor
 
-from policylearn.kernels.adjacency import Adjacency
+from policylearn.bags import Adjacency
 from policylearn.kernels.arrays import as_array
 from policylearn.kernels.threads import Array
 
@@ -42,7 +42,7 @@ class Cones:
         """The cones of copies with these roots, ``(copies,)``, over ``depth`` layers."""
         from policylearn.kernels.compiled_cones import cone_sizes, fill_cones
 
-        ways = tuple(as_array(ids) for ids in (adjacency.source_ptr, adjacency.heard_by, adjacency.target_ptr))
+        ways = tuple(as_array(ids) for ids in (adjacency.source_ptr, adjacency.outgoing_targets, adjacency.target_ptr))
         nodes = adjacency.num_nodes
         seen, queue, row_at = np.full(nodes, -1), np.empty(nodes, np.int64), np.empty(nodes, np.int64)
         sizes, messages = cone_sizes(as_array(roots), depth, *ways, seen, queue)

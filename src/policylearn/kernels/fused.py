@@ -69,7 +69,7 @@ class _Plain(Function):
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, Tensor | None, None]:
         states, scale = ctx.saved_tensors
         adjacency = ctx.layout.adjacency
-        to_states = _plain(gradient, ctx.layout, adjacency.source_ptr, adjacency.heard_by, float(scale))
+        to_states = _plain(gradient, ctx.layout, adjacency.source_ptr, adjacency.outgoing_targets, float(scale))
         return to_states, _to_scale(gradient, states, scale), None
 
 
@@ -107,7 +107,7 @@ class _WithEdges(Function):
         tables = np.zeros((parts, *values.shape), dtype=as_array(values).dtype)
         rest = (
             as_array(gradient), as_array(states), row_ptr, as_array(adjacency.source_ptr),
-            as_array(adjacency.heard_by), as_array(adjacency.outgoing_kinds(ctx.index)),
+            as_array(adjacency.outgoing_targets), as_array(adjacency.outgoing_kinds(ctx.index)),
             as_array(values), as_number(scale, states), to_states.numpy(),
         )  # fmt: skip
 

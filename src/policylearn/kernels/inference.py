@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from policylearn.kernels.adjacency import Adjacency
+from policylearn.bags import Adjacency
 from policylearn.kernels.arrays import as_array, as_number, empty_rows, rows_or_none
 from policylearn.kernels.cones import Cones
 from policylearn.kernels.layout import Layout

@@ -160,7 +160,7 @@ class _Sums:
         to_scales = np.zeros((pieces.threads, 2, max(self.h.shape[1], self.p.shape[1])), dtype=table.dtype)
         rest = (
             summed.numpy(), marks.numpy(), rows_or_none(through, self.h), self.h.numpy(), self.p.numpy(), self.row_ptr,
-            as_array(adjacency.source_ptr), as_array(adjacency.heard_by),
+            as_array(adjacency.source_ptr), as_array(adjacency.outgoing_targets),
             as_array(adjacency.outgoing_kinds(self.spec.index)), *self.edges, to_h.numpy(), to_p.numpy(),
         )  # fmt: skip
 

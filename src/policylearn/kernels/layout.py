@@ -8,7 +8,7 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
-from policylearn.kernels.adjacency import Adjacency
+from policylearn.bags import Adjacency
 from policylearn.kernels.arrays import as_array
 from policylearn.kernels.threads import Pieces, kernel_threads
 

@@ -12,7 +12,7 @@ from torch import Tensor
 from torch.autograd import Function
 from torch.autograd.function import once_differentiable
 
-from policylearn.kernels.adjacency import Adjacency
+from policylearn.bags import Adjacency
 
 
 def neighbour_sum(rows: Tensor, adjacency: Adjacency) -> Tensor:
@@ -58,7 +58,7 @@ class _NeighbourSum(Function):
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None]:
-        return multiply(ctx.adjacency.source_ptr, ctx.adjacency.heard_by, grad.contiguous()), None
+        return multiply(ctx.adjacency.source_ptr, ctx.adjacency.outgoing_targets, grad.contiguous()), None
 
 
 class _Gather(Function):

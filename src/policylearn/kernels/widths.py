@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from torch import Tensor
 
-from policylearn.kernels.adjacency import Adjacency
+from policylearn.bags import Adjacency
 
 
 def check_mlp(inputs: int, first: Tensor, second: Tensor, added: int | None) -> None:

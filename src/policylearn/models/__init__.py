@@ -1,19 +1,25 @@
-"""Whole models, their recipes and their training loss."""
+"""Whole models, their recipes, and the protocol by which everything else knows them."""
 
 from policylearn.models.calibration import calibrate
-from policylearn.models.config import ModelConfig, NetworkConfig, PolicyConfig
-from policylearn.models.objective import LossTerms, Objective, objective
-from policylearn.models.recipes import build_model
+from policylearn.models.config import BagConfig, EstimatorName, ModelConfig, NetworkConfig, PolicyConfig
+from policylearn.models.protocol import GraphModel, LossTerms, Objective, graph_costs, plain_objective
+from policylearn.models.recipes import build_estimator, build_model, build_rule
 from policylearn.models.subgraph_gnn import SubgraphGNN
 
 __all__ = [
+    "BagConfig",
+    "EstimatorName",
+    "GraphModel",
     "LossTerms",
     "ModelConfig",
     "NetworkConfig",
     "Objective",
     "PolicyConfig",
     "SubgraphGNN",
+    "build_estimator",
     "build_model",
+    "build_rule",
     "calibrate",
-    "objective",
+    "graph_costs",
+    "plain_objective",
 ]

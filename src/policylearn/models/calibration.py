@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 import torch
-from torch_geometric.data import Batch
+from torch import nn
 
-from policylearn.models.objective import training_bags
-from policylearn.models.subgraph_gnn import SubgraphGNN
-from policylearn.nn import Graphs, RowBatchNorm
+from policylearn.nn import RowBatchNorm
 
 
 @torch.no_grad()
-def calibrate(
-    model: SubgraphGNN, batches: Iterable[Batch | Graphs], *, generator: torch.Generator | None = None
-) -> int:
+def calibrate(model: nn.Module, batches: Iterable[Any], *, generator: torch.Generator | None = None) -> int:
     """Replace the running statistics of all batch norms by the plain mean over ``batches``; return how many there were.
 
     Running statistics trail behind weights that move. On graphs whose nodes are nearly alike the lag can be larger than
@@ -23,12 +20,13 @@ def calibrate(
     those of a training step: K bags of a graph share the unmarked copy, so one bag alone has other statistics.
 
     Args:
-        model: left in the mode it was in.
+        model: a `GraphModel`; left in the mode it was in.
         batches: from the training data.
-        generator: where the policy draws from.
+        generator: where the model draws from.
     """
-    norms = [module for module in model.modules() if isinstance(module, RowBatchNorm) and module.track]
+    norms: list[Any] = [norm for norm in model.modules() if _keeps_statistics(norm)]
     momenta = [norm.momentum for norm in norms]
+    training_pass = getattr(model, "training_pass", model)
     was_training = model.training
     model.train()
     count = 0
@@ -37,11 +35,15 @@ def calibrate(
             count += 1
             for norm in norms:
                 norm.momentum = 1 / count
-            graphs = Graphs.of(batch)
-            selection, samples = training_bags(model, graphs, generator=generator)
-            model.predict(graphs, selection, samples=samples)
+            training_pass(batch, generator=generator)
     finally:
         for norm, momentum in zip(norms, momenta, strict=True):
             norm.momentum = momentum
         model.train(was_training)
     return count
+
+
+def _keeps_statistics(module: nn.Module) -> bool:
+    if isinstance(module, RowBatchNorm):
+        return module.track
+    return isinstance(module, nn.modules.batchnorm._BatchNorm) and module.track_running_stats

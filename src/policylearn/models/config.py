@@ -6,9 +6,12 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from policylearn.models.subgraph_gnn import MAX_ROWS
-from policylearn.nn import Features, NodePooling, NormKind, SlotPooling
-from policylearn.policies import Estimator, Mode
+from policylearn.nn import CopyPooling, Features, Level, NodePooling, NormKind
+from policylearn.policies import Baseline, Mode
 
+EstimatorName = Literal["reinforce", "rloo", "straight_through", "gapped"]
+RuleName = Literal["mark", "ego", "delete"]
+PoolingOrder = Literal["copies", "nodes"]
 PolicyName = Literal["learned", "random", "full", "none", "degree", "centrality"]
 ConvName = Literal["gin", "gcn", "sage", "gatv2"]
 
@@ -40,19 +43,23 @@ class PolicyConfig:
     name: PolicyName = "learned"
     """The policy."""
     picks: int = 2
-    """T, how many nodes are marked, each in a copy of its own."""
+    """T, how many copies are looked at besides the unmarked graph."""
+    marks_per_copy: int = 1
+    """Nodes marked in each copy: the best of one draw."""
     network: NetworkConfig | None = None
     """The selection network; the same as the prediction network if not given."""
     mode: Mode = "incremental"
-    """One pass a step, or the authors' way."""
+    """One pass per step, or the authors' way."""
     norm: NormKind = "layer"
     """Norm of the selection network; in paper mode it is a batch norm over the whole bag."""
-    estimator: Estimator = "rloo"
+    estimator: EstimatorName = "rloo"
     """How gradients reach the picks."""
     samples: int = 4
-    """K, bags drawn a graph by 'rloo'."""
+    """K, bags drawn per graph by 'rloo'; 'reinforce' draws one."""
     standardise: bool = True
-    """Divide the advantages of 'rloo' by their standard deviation."""
+    """Divide the advantages of 'rloo' and 'reinforce' by their standard deviation."""
+    baseline: Baseline = "all"
+    """What the baseline of 'reinforce' knows: the batch's mean, also past costs, also the copies before, or all."""
     tau: float = 1.0
     """Temperature of 'straight_through' and 'gapped'."""
     node_dropout: float = 0.0
@@ -61,31 +68,45 @@ class PolicyConfig:
     """Do not pick a node twice (learned); draw without replacement (random)."""
     add_graph_mean: bool = True
     """Add the graph's mean to each node before scoring."""
-    pooling: SlotPooling = "mean"
+    pooling: CopyPooling = "mean"
     """How the selection network pools the copies of a node."""
     seed: int = 0
     """Of the random policy's draws in evaluation."""
 
 
 @dataclass(frozen=True)
+class BagConfig:
+    """How copies are made of the picks, for both networks."""
+
+    rule: RuleName = "mark"
+    """Mark the picked nodes, keep what is near them (marked), or delete them."""
+    hops: int = 3
+    """How far ego nets reach."""
+
+
+@dataclass(frozen=True)
 class ModelConfig:
     """A whole model."""
 
-    node_features: Features = field(default=Features("constant"))
-    """What the columns of x hold."""
-    edge_features: Features = field(default=Features("none"))
-    """What the columns of edge_attr hold."""
+    node_features: Features = field(default=Features())
+    """What nodes come with."""
+    edge_features: Features = field(default=Features())
+    """What edges come with."""
     outputs: int = 1
     """Width of the output."""
-    level: Literal["graph", "node"] = "graph"
+    level: Level = "graph"
     """Whether a prediction belongs to a graph or to a node."""
     prediction: NetworkConfig = NetworkConfig()
     """The prediction network."""
     policy: PolicyConfig = PolicyConfig()
     """The policy."""
-    pooling: SlotPooling = "mean"
+    pooling: CopyPooling = "mean"
     """How the prediction network pools the copies of a node."""
     readout: NodePooling = "mean"
     """How nodes are pooled to a graph vector."""
+    order: PoolingOrder = "copies"
+    """What is pooled first: the copies of each node, or the nodes of each copy."""
+    bag: BagConfig = BagConfig()
+    """How copies are made of the picks."""
     max_rows: int = MAX_ROWS
     """Rows held at once at inference; without running statistics the bag is held whole, as pieces have others."""

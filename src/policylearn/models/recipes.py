@@ -3,40 +3,48 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import get_args
 
 from torch import nn
 from torch_geometric.nn import GATv2Conv, GCNConv, SAGEConv
 
-from policylearn.models.config import ModelConfig, NetworkConfig
+from policylearn.bags import BagRule, delete_nodes, ego_nets, mark_nodes
+from policylearn.models.config import BagConfig, EstimatorName, ModelConfig, NetworkConfig, PolicyConfig
 from policylearn.models.subgraph_gnn import SubgraphGNN
 from policylearn.nn import (
     GIN,
     MLP,
     Conv,
+    CopiesThenNodes,
+    CopyPool,
     Encoder,
     Features,
-    GraphReadout,
-    NodeReadout,
-    NormScope,
+    NodeEncoder,
+    NodesThenCopies,
+    NormStatistics,
     PyGConv,
+    Readout,
     RowNorm,
     SingleStreamEncoder,
     SingleStreamLayer,
-    SlotPool,
     StreamLayer,
     TwoStreamEncoder,
     TwoStreamLayer,
     build_edge_encoder,
-    build_node_encoder,
     build_norm,
 )
 from policylearn.policies import (
+    Estimator,
     FullPolicy,
+    Gapped,
     LearnedPolicy,
     NoPolicy,
     Policy,
     RandomPolicy,
     RankedPolicy,
+    Reinforce,
+    Rloo,
+    StraightThrough,
     degree,
     subgraph_centrality,
 )
@@ -44,32 +52,67 @@ from policylearn.policies import (
 
 def build_model(config: ModelConfig) -> SubgraphGNN:
     """The model that a configuration describes."""
-    network = config.prediction
+    network, rule = config.prediction, build_rule(config.bag)
     encoder: Encoder
     if config.policy.name == "none" or (config.policy.picks == 0 and config.policy.name != "full"):
         encoder = _single_stream(network, config)
     else:
-        encoder = _two_stream(network, config, scope="bag", track=network.track_running_stats)
+        encoder = _two_stream(network, config, statistics="bag", track=network.track_running_stats)
     return SubgraphGNN(
-        policy=_build_policy(config),
+        policy=_build_policy(config, rule),
         encoder=encoder,
-        readout=GraphReadout(config.readout) if config.level == "graph" else NodeReadout(),
+        readout=_build_readout(config),
         head=MLP(network.channels, 2 * network.channels, config.outputs),
-        pool=SlotPool(config.pooling),
+        rule=rule,
         max_rows=config.max_rows,
     )
 
 
-def _build_policy(config: ModelConfig) -> Policy:
-    policy = config.policy
-    if policy.name == "none":
-        return NoPolicy()
-    if policy.name == "full":
-        return FullPolicy()
+def build_rule(bag: BagConfig) -> BagRule:
+    """How copies are made of the picks."""
+    if bag.rule == "mark":
+        return mark_nodes
+    if bag.rule == "ego":
+        return ego_nets(bag.hops)
+    if bag.rule == "delete":
+        return delete_nodes
+    raise ValueError(f"unknown bag rule '{bag.rule}'; use mark, ego or delete")
+
+
+def build_estimator(policy: PolicyConfig) -> Estimator:
+    """How gradients reach the picks."""
+    if policy.estimator == "reinforce":
+        return Reinforce(policy.baseline, standardise=policy.standardise)
+    if policy.estimator == "rloo":
+        return Rloo(policy.samples, policy.standardise)
+    if policy.estimator == "straight_through":
+        return StraightThrough(policy.tau)
+    if policy.estimator == "gapped":
+        return Gapped(policy.tau)
+    raise ValueError(f"'estimator' must be one of {', '.join(get_args(EstimatorName))} (got '{policy.estimator}')")
+
+
+def _build_readout(config: ModelConfig) -> Readout:
+    if config.order == "copies":
+        return CopiesThenNodes(config.pooling, config.readout, level=config.level)
+    if config.level == "node":
+        raise ValueError("nodes of a copy cannot be pooled first in a task of nodes; use order 'copies'")
+    if config.pooling == "min":
+        raise ValueError("vectors of copies are pooled by 'mean' or 'sum'; use order 'copies' for 'min'")
+    return NodesThenCopies(config.readout, config.pooling)
+
+
+def _build_policy(config: ModelConfig, rule: BagRule) -> Policy:
+    policy, marks = config.policy, config.policy.marks_per_copy
+    if policy.name in ("none", "full"):
+        if marks > 1:
+            raise ValueError(f"policy '{policy.name}' marks one node per copy (got marks_per_copy {marks})")
+        return NoPolicy() if policy.name == "none" else FullPolicy()
     if policy.name == "random":
-        return RandomPolicy(policy.picks, replacement=not policy.mask_selected, seed=policy.seed)
+        return RandomPolicy(policy.picks, replacement=not policy.mask_selected, seed=policy.seed, marks_per_copy=marks)
     if policy.name in ("degree", "centrality"):
-        return RankedPolicy(degree if policy.name == "degree" else subgraph_centrality, policy.picks)
+        score = degree if policy.name == "degree" else subgraph_centrality
+        return RankedPolicy(score, policy.picks, marks_per_copy=marks)
     if policy.name != "learned":
         raise ValueError(f"unknown policy '{policy.name}'; use learned, random, full, none, degree or centrality")
     paper = policy.mode == "paper"
@@ -77,53 +120,58 @@ def _build_policy(config: ModelConfig) -> Policy:
     network = replace(network, norm="batch" if paper else policy.norm)
     # In paper mode norms take batch statistics over the whole bag, in evaluation too; otherwise a copy's state must not
     # change when the bag grows, so statistics are the copy's own in training and fixed in evaluation.
-    encoder = _two_stream(network, config, scope="bag" if paper else "slot", track=not paper)
+    encoder = _two_stream(network, config, statistics="bag" if paper else "slot", track=not paper)
     return LearnedPolicy(
         encoder,
         MLP(network.channels, 2 * network.channels, 1),
         picks=policy.picks,
+        estimator=build_estimator(policy),
         mode=policy.mode,
-        estimator=policy.estimator,
-        samples=policy.samples,
-        standardise=policy.standardise,
-        tau=policy.tau,
         node_dropout=policy.node_dropout,
         mask_selected=policy.mask_selected,
         add_graph_mean=policy.add_graph_mean,
-        pooling=SlotPool(policy.pooling),
+        pooling=CopyPool(policy.pooling),
+        marks_per_copy=marks,
+        rule=rule,
     )
 
 
-def _two_stream(network: NetworkConfig, config: ModelConfig, *, scope: NormScope, track: bool) -> TwoStreamEncoder:
+def _two_stream(
+    network: NetworkConfig, config: ModelConfig, *, statistics: NormStatistics, track: bool
+) -> TwoStreamEncoder:
     layers = []
     for depth in range(network.layers):
         marks = 1 if depth == 0 else network.channels
         layers.append(
             TwoStreamLayer(
-                _stream(network, network.channels + marks, config.edge_features, scope=scope, track=track),
-                _stream(network, marks, Features("none"), scope=scope, track=track),
+                _stream(network, network.channels + marks, config.edge_features, statistics=statistics, track=track),
+                _stream(network, marks, Features(), statistics=statistics, track=track),
                 dropout=network.dropout,
                 residual=network.residual,
             )
         )
-    return TwoStreamEncoder(build_node_encoder(config.node_features, network.channels - 1), layers)
+    return TwoStreamEncoder(NodeEncoder(config.node_features, network.channels - 1), layers)
 
 
 def _single_stream(network: NetworkConfig, config: ModelConfig) -> SingleStreamEncoder:
     layers = [
         SingleStreamLayer(
-            _stream(network, network.channels, config.edge_features, scope="bag", track=network.track_running_stats),
+            _stream(
+                network, network.channels, config.edge_features, statistics="bag", track=network.track_running_stats
+            ),
             dropout=network.dropout,
             residual=network.residual,
         )
         for _ in range(network.layers)
     ]
-    return SingleStreamEncoder(build_node_encoder(config.node_features, network.channels), layers)
+    return SingleStreamEncoder(NodeEncoder(config.node_features, network.channels), layers)
 
 
-def _stream(network: NetworkConfig, inputs: int, edges: Features, *, scope: NormScope, track: bool) -> StreamLayer:
+def _stream(
+    network: NetworkConfig, inputs: int, edges: Features, *, statistics: NormStatistics, track: bool
+) -> StreamLayer:
     def norm() -> RowNorm:
-        return build_norm(network.norm, network.channels, scope=scope, track=track)
+        return build_norm(network.norm, network.channels, statistics=statistics, track=track)
 
     return StreamLayer(_conv(network, inputs, edges, norm()), norm())
 

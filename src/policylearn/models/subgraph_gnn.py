@@ -2,45 +2,44 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager, nullcontext
+from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch_geometric.data import Batch, Data
 
-from policylearn.bags import Bag, Selection
-from policylearn.kernels import own_threads, use_compiled
+from policylearn.bags import NO_PICK, Bag, BagRule, Graphs, Selection, mark_nodes, pieces, unmarked_apart
+from policylearn.models.protocol import AnyBatch, LossTerms, Objective, graph_costs
 from policylearn.nn import (
-    ConeView,
     Encoder,
-    GraphReadout,
-    Graphs,
-    NodeReadout,
-    SlotPool,
-    first_weight,
-    is_compiled,
-    mixes_rows,
+    Readout,
+    StreamingReadout,
+    can_be_cut,
+    copies_are_apart,
+    depends_on_batch,
+    dtype_of,
 )
-from policylearn.policies import Policy
+from policylearn.policies import Evidence, Policy, bags_per_graph, surrogate_loss
 
 MAX_ROWS = 1 << 18
-"""Rows (node and copy) that a model holds at once at inference; a larger bag is streamed in pieces of slots."""
+"""Rows (node and copy) that a model holds at once at inference; a larger bag is streamed in pieces of copies."""
 
 
 class SubgraphGNN(nn.Module):
-    """``head(readout(pool(encoder(bag))))`` over the copies that the policy picks.
+    """``head(readout(encoder(rule(policy))))`` over the copies that the policy picks.
 
     Args:
         policy: picks the nodes to mark.
-        encoder: node states of every copy.
-        readout: nodes to graph vectors, or nodes as they are.
+        encoder: node states of every copy. What it declares as its scope decides whether bags are cut into pieces or
+            laid side by side; without a declaration neither is done.
+        readout: from the states of all rows to one vector per graph, or per node.
         head: vectors to outputs.
-        pool: how the copies of a node are pooled before the readout; the mean if not given.
-        max_rows: rows held at once in evaluation without gradients. Where the encoder's norms take the bag's statistics
-            in evaluation too, the bag is held whole as in training: a piece of it has other statistics.
+        rule: how copies are made of the picks.
+        max_rows: rows held at once in evaluation without gradients, where the encoder allows for pieces and the readout
+            takes them. Where norms take the bag's statistics in evaluation too, the bag is held whole as in training: a
+            piece of it has other statistics.
 
     Example:
-        >>> model = SubgraphGNN(policy, encoder, GraphReadout(), head)  # doctest: +SKIP
+        >>> model = SubgraphGNN(policy, encoder, CopiesThenNodes(), head)  # doctest: +SKIP
         >>> output = model(batch)  # doctest: +SKIP
     """
 
@@ -48,75 +47,140 @@ class SubgraphGNN(nn.Module):
         self,
         policy: Policy,
         encoder: Encoder,
-        readout: GraphReadout | NodeReadout,
+        readout: Readout,
         head: nn.Module,
         *,
-        pool: SlotPool | None = None,
+        rule: BagRule = mark_nodes,
         max_rows: int = MAX_ROWS,
     ) -> None:
         super().__init__()
         if max_rows < 1:
             raise ValueError(f"'max_rows' must be >= 1 (got {max_rows})")
         self.policy, self.encoder, self.readout, self.head = policy, encoder, readout, head
-        self.pool = pool if pool is not None else SlotPool("mean")
-        self.max_rows = max_rows
+        self.rule, self.max_rows = rule, max_rows
 
-    def forward(self, batch: Batch | Data | Graphs, *, generator: torch.Generator | None = None) -> Tensor:
+    def forward(self, batch: AnyBatch, *, generator: torch.Generator | None = None) -> Tensor:
         """Select, then predict, ``(G, outputs)`` (node tasks: ``(N, outputs)``)."""
         graphs = Graphs.of(batch)
-        with self.threads():
-            return self.predict(graphs, self.select(graphs, generator=generator))
+        return self.predict(graphs, self.select(graphs, generator=generator))
 
-    def select(self, batch: Batch | Data | Graphs, *, generator: torch.Generator | None = None) -> Selection:
+    def select(self, batch: AnyBatch, *, generator: torch.Generator | None = None) -> Selection:
         """The policy's picks for a batch."""
         graphs = Graphs.of(batch)
-        with self.threads():
-            return self.policy(graphs, generator=generator).validate(graphs.ptr)
+        return self.policy(graphs, generator=generator).validate(graphs.ptr)
 
-    def predict(self, batch: Batch | Data | Graphs, selection: Selection, *, samples: int = 1) -> Tensor:
+    def predict(self, batch: AnyBatch, selection: Selection, *, samples: int = 1) -> Tensor:
         """The output for picks that are handed in, ``(G, outputs)`` (node tasks: ``(N, outputs)``).
 
         Args:
             batch: G graphs.
             selection: the picks, of this batch; with several samples those of the batch repeated, ``(T, K * G)``.
-            samples: K bags a graph; the outputs are those of the batch repeated, ``(K * G, outputs)``.
+            samples: K bags per graph; the outputs are those of the batch repeated, ``(K * G, outputs)``.
         """
         graphs = Graphs.of(batch)
-        selection.validate(graphs.members.repeat(samples).ptr)  # compiled loops do not look where a root lies
-        if samples > 1:
-            selection = selection.merge(samples, graphs.num_nodes)
-        with self.threads():
-            view = ConeView.of(self.encoder, graphs, self.pool, self.max_rows) if samples == 1 else None
-            if view is not None:
-                view.add(selection.roots)
-                vectors = view.read(self.readout)  # (G, 1, C)
-            else:
-                vectors = self.readout(self._pooled(graphs, selection, samples), graphs)  # (G, K, C)
-            output: Tensor = self.head(vectors.transpose(0, 1).flatten(0, 1))
+        selection.validate(graphs.members.repeat(samples).ptr)
+        if self.training or torch.is_grad_enabled() or samples > 1:
+            return self._outputs(self._encoded(graphs, selection, samples), graphs)
+        output: Tensor = self.head(self.vectors(graphs, selection))
         return output
 
-    def threads(self) -> AbstractContextManager[None]:
-        """A block in which threads work where this model spends its time: in our compiled loops or in torch."""
-        compiled = use_compiled(first_weight(self.encoder, self.head))
-        return own_threads() if compiled and is_compiled(self.encoder) else nullcontext()
+    def vectors(self, graphs: Graphs, selection: Selection) -> Tensor:
+        """What the head reads, at inference, ``(G, C)``; a large bag goes through in pieces where that is allowed."""
+        readout = self.readout
+        if not (can_be_cut(self.encoder) and isinstance(readout, StreamingReadout)):
+            return readout(*self._states(graphs, selection), graphs)
+        kept: Any = None
+        for piece, unmarked in pieces(graphs, selection, self.max_rows):
+            states, bag = self._states(graphs, piece, unmarked=unmarked)
+            part = readout.part(states, bag, graphs)
+            kept = part if kept is None else readout.join(kept, part)
+        return readout.finish(kept, graphs)
 
-    def _pooled(self, graphs: Graphs, selection: Selection, samples: int) -> Tensor:
-        """Each node's state, pooled over its copies, ``(N, K, C)``."""
-        if self.training or torch.is_grad_enabled() or samples > 1 or mixes_rows(self.encoder):
-            bag = Bag.of(selection, graphs.batch, self.dtype)
-            copies = 1 + (bag.slots - 1) // samples
-            part = self.pool.part(self.encoder(graphs, bag), bag, samples)
-            return self.pool.finish(part, copies.index_select(0, graphs.batch))
-        total: Tensor | None = None
-        copies = torch.zeros_like(graphs.sizes)
-        for bag in Bag.chunks(selection, graphs.ptr, graphs.batch, self.dtype, self.max_rows):
-            part = self.pool.part(self.encoder(graphs, bag), bag)
-            total = part if total is None else self.pool.join(total, part)
-            copies = copies + bag.slots
-        assert total is not None, "slot 0 is always there"
-        return self.pool.finish(total, copies.index_select(0, graphs.batch))
+    def objective(
+        self, batch: AnyBatch, y: Tensor, terms: LossTerms, *, generator: torch.Generator | None = None
+    ) -> Objective:
+        """See `GraphModel`; the mean loss, and what the policy adds so that its picks learn."""
+        graphs = Graphs.of(batch)
+        samples, selection = self._training_bags(graphs, generator)
+        encoded = self._encoded(graphs, selection, samples)
+        outputs = self._outputs(encoded, graphs)
+
+        def costs_of(outputs: Tensor) -> tuple[Tensor, Tensor]:
+            """The mean loss, and each graph's own with each of its bags, ``(K, G)``."""
+            values, known = terms(outputs, y.repeat(samples, *([1] * (y.dim() - 1))))
+            costs = graph_costs(values.detach(), known, graphs.members.repeat(samples))
+            return values.sum() / known.sum().clamp(min=1), costs.view(samples, -1)
+
+        @torch.no_grad()
+        def prefix_costs() -> Tensor | None:
+            if not copies_are_apart(self.encoder):
+                return None
+            prefixes = ([bag.prefix(states, copies) for states, bag in encoded] for copies in range(selection.picks))
+            # The last one is the whole bag, whose costs are known.
+            return torch.stack([*(costs_of(self._outputs(prefix, graphs))[1] for prefix in prefixes), costs])
+
+        mean, costs = costs_of(outputs)
+        added = None
+        if self._learns:
+            evidence = Evidence(costs, prefix_costs, graphs.extras.get("past_cost"))
+            added = surrogate_loss(self.policy, selection, evidence)
+        return Objective(mean if added is None else mean + added, mean.detach(), outputs, costs.mean(0), selection)
+
+    def training_pass(self, batch: AnyBatch, *, generator: torch.Generator | None = None) -> Tensor:
+        """The outputs of a training step: K bags of each graph, ``(K * G, outputs)``."""
+        graphs = Graphs.of(batch)
+        samples, selection = self._training_bags(graphs, generator)
+        return self.predict(graphs, selection, samples=samples)
+
+    @property
+    def bags_per_graph(self) -> int:
+        """K, bags drawn per graph in a training step."""
+        return bags_per_graph(self.policy)
+
+    @property
+    def depends_on_batch(self) -> bool:
+        """See `GraphModel`."""
+        policy = getattr(self.policy, "encoder", None)
+        return depends_on_batch(self.encoder) or (policy is not None and depends_on_batch(policy))
+
+    def selection_parameters(self) -> list[nn.Parameter]:
+        """The policy's weights; none of a policy without any."""
+        return list(self.policy.parameters()) if isinstance(self.policy, nn.Module) else []
 
     @property
     def dtype(self) -> torch.dtype:
         """Of the marks: that of the weights; without any, torch's default."""
-        return first_weight(self.encoder, self.head).dtype
+        return dtype_of(self.encoder, self.head)
+
+    @property
+    def _learns(self) -> bool:
+        """Whether the policy is being trained; with one that has no such mode, whether the model is."""
+        return bool(getattr(self.policy, "training", self.training))
+
+    def _training_bags(self, graphs: Graphs, generator: torch.Generator | None) -> tuple[int, Selection]:
+        samples = self.bags_per_graph if self._learns else 1
+        if samples == 1:
+            return 1, self.select(graphs, generator=generator)
+        drawn: Selection = self.policy(graphs, generator=generator, samples=samples)  # type: ignore[call-arg]
+        return samples, drawn
+
+    def _states(self, graphs: Graphs, selection: Selection, *, unmarked: bool = True) -> tuple[Tensor, Bag]:
+        bag = self.rule(graphs, selection, dtype=self.dtype, unmarked=unmarked)
+        return self.encoder(graphs, bag), bag
+
+    def _outputs(self, encoded: list[tuple[Tensor, Bag]], graphs: Graphs) -> Tensor:
+        """The outputs for bags that are held whole, ``(K * G, outputs)``."""
+        vectors = [self.readout(states, bag, graphs) for states, bag in encoded]
+        output: Tensor = self.head(vectors[0] if len(vectors) == 1 else torch.cat(vectors))
+        return output
+
+    def _encoded(self, graphs: Graphs, selection: Selection, samples: int) -> list[tuple[Tensor, Bag]]:
+        """States and copies of each of K bags, all in one pass where copies do not see each other."""
+        selections = selection.split(samples, graphs.num_nodes)
+        together = samples > 1 and copies_are_apart(self.encoder) and getattr(self.rule, "shares_edges", False)
+        if not together or bool((selection.roots == NO_PICK).any()):
+            return [self._states(graphs, one) for one in selections]
+        states, bag = self._states(graphs, Selection.side_by_side(selections))
+        unmarked, *own = unmarked_apart(states.view(graphs.num_nodes, bag.side_by_side, -1), samples)
+        rows = (torch.cat([unmarked, copies], dim=1).flatten(0, 1) for copies in own)
+        return [(one, self.rule(graphs, of, dtype=self.dtype)) for one, of in zip(rows, selections, strict=True)]

@@ -1,7 +1,6 @@
-"""Networks over bags: encoders, norms, pooling, readouts and heads."""
+"""Networks over bags, in plain PyTorch: convolutions, norms, encoders, pooling, readouts and heads."""
 
-from policylearn.nn.cone_view import ConeView
-from policylearn.nn.cones import ConeInference
+from policylearn.bags import Graphs, Members
 from policylearn.nn.convs import GIN, Conv, PyGConv
 from policylearn.nn.encoders import (
     Encoder,
@@ -10,72 +9,75 @@ from policylearn.nn.encoders import (
     StreamLayer,
     TwoStreamEncoder,
     TwoStreamLayer,
-    first_weight,
-    is_compiled,
+    dtype_of,
 )
 from policylearn.nn.features import (
     CategoricalEdges,
-    CategoricalEncoder,
-    ConstantEncoder,
+    EdgeEncoder,
+    EdgeTerm,
     Features,
+    NodeEncoder,
     RealEdges,
-    RealEncoder,
     build_edge_encoder,
-    build_node_encoder,
+    check_ids,
 )
-from policylearn.nn.graphs import Graphs, Members, rows_of
-from policylearn.nn.norms import (
-    NoNorm,
-    NormKind,
-    NormScope,
-    RowBatchNorm,
-    RowLayerNorm,
-    RowNorm,
-    build_norm,
-    mixes_rows,
-)
-from policylearn.nn.pooling import MLP, GraphReadout, NodePooling, NodeReadout, SlotPool, SlotPooling
+from policylearn.nn.mlp import MLP
+from policylearn.nn.norms import NoNorm, NormKind, NormStatistics, RowBatchNorm, RowLayerNorm, RowNorm, build_norm
+from policylearn.nn.pooling import CopyPool, CopyPooling, NodePooling, Pooled
+from policylearn.nn.readouts import CopiesThenNodes, Level, NodesThenCopies, Readout, StreamingReadout
+from policylearn.nn.scope import Scope, can_be_cut, copies_are_apart, depends_on_batch, mixes_rows, scope_of
 from policylearn.nn.segments import segment_argmax, segment_log_softmax, segment_max, segment_mean, segment_sum
+from policylearn.nn.sums import collect, gather, gin_sum, gine_sum, neighbour_sum
 
 __all__ = [
     "GIN",
     "MLP",
     "CategoricalEdges",
-    "CategoricalEncoder",
-    "ConeInference",
-    "ConeView",
-    "ConstantEncoder",
     "Conv",
+    "CopiesThenNodes",
+    "CopyPool",
+    "CopyPooling",
+    "EdgeEncoder",
+    "EdgeTerm",
     "Encoder",
     "Features",
-    "GraphReadout",
     "Graphs",
+    "Level",
     "Members",
     "NoNorm",
+    "NodeEncoder",
     "NodePooling",
-    "NodeReadout",
+    "NodesThenCopies",
     "NormKind",
-    "NormScope",
+    "NormStatistics",
+    "Pooled",
     "PyGConv",
+    "Readout",
     "RealEdges",
-    "RealEncoder",
     "RowBatchNorm",
     "RowLayerNorm",
     "RowNorm",
+    "Scope",
     "SingleStreamEncoder",
     "SingleStreamLayer",
-    "SlotPool",
-    "SlotPooling",
     "StreamLayer",
+    "StreamingReadout",
     "TwoStreamEncoder",
     "TwoStreamLayer",
     "build_edge_encoder",
-    "build_node_encoder",
     "build_norm",
-    "first_weight",
-    "is_compiled",
+    "can_be_cut",
+    "check_ids",
+    "collect",
+    "copies_are_apart",
+    "depends_on_batch",
+    "dtype_of",
+    "gather",
+    "gin_sum",
+    "gine_sum",
     "mixes_rows",
-    "rows_of",
+    "neighbour_sum",
+    "scope_of",
     "segment_argmax",
     "segment_log_softmax",
     "segment_max",

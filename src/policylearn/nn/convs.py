@@ -8,15 +8,16 @@ import torch
 from torch import Tensor, nn
 from torch_geometric.nn import MessagePassing
 
-from policylearn.kernels import Layout, gin_sum, gine_sum
-from policylearn.nn.features import CategoricalEdges, EdgeTerm, RealEdges
+from policylearn.bags import Bag
+from policylearn.nn.features import EdgeEncoder, EdgeTerm
 from policylearn.nn.norms import RowNorm
+from policylearn.nn.sums import gin_sum, gine_sum
 
 
 class Conv(Protocol):
     """One round of message passing, the same for every copy."""
 
-    def __call__(self, states: Tensor, rows: Layout, edge_attr: Tensor | None) -> Tensor:
+    def __call__(self, states: Tensor, bag: Bag, edge_attr: Tensor | None) -> Tensor:
         """Pass messages, ``(R, C_in) -> (R, C_out)``."""
 
 
@@ -35,23 +36,23 @@ class GIN(nn.Module):
         edges: encoder of the edge features, as wide as the input.
     """
 
-    def __init__(
-        self, lin1: nn.Linear, norm: RowNorm, lin2: nn.Linear, edges: CategoricalEdges | RealEdges | None = None
-    ) -> None:
+    def __init__(self, lin1: nn.Linear, norm: RowNorm, lin2: nn.Linear, edges: EdgeEncoder | None = None) -> None:
         super().__init__()
         self.eps = nn.Parameter(torch.zeros(1))
         self.lin1, self.norm, self.lin2, self.edges = lin1, norm, lin2, edges
 
-    def forward(self, states: Tensor, rows: Layout, edge_attr: Tensor | None) -> Tensor:
+    def forward(self, states: Tensor, bag: Bag, edge_attr: Tensor | None) -> Tensor:
         """Pass messages, ``(R, C_in) -> (R, C_out)``."""
-        return self.mlp(self.summed(states, rows, edge_attr), rows.copies)
+        summed = self.summed(states, bag, edge_attr)
+        out: Tensor = self.lin2(torch.relu(self.norm(self.lin1(summed), bag.side_by_side)))
+        return out
 
-    def summed(self, states: Tensor, rows: Layout, edge_attr: Tensor | None) -> Tensor:
+    def summed(self, states: Tensor, bag: Bag, edge_attr: Tensor | None) -> Tensor:
         """What the mlp reads, ``(R, C_in) -> (R, C_in)``."""
         term = self.edge_term(edge_attr)
         if term is None:
-            return gin_sum(states, rows, self.scale)
-        return gine_sum(states, rows, self.scale, term.values, term.index)
+            return gin_sum(states, bag, self.scale)
+        return gine_sum(states, bag, self.scale, term.values, term.index)
 
     @property
     def scale(self) -> Tensor:
@@ -64,15 +65,11 @@ class GIN(nn.Module):
             return None
         if edge_attr is None:
             raise ValueError(
-                "the layer has an edge encoder, but the batch has no 'edge_attr'; build it with edges of kind 'none'"
+                "the layer has an edge encoder, but the batch has no 'edge_attr';"
+                " build it without edge features: Features()"
             )
         term: EdgeTerm = self.edges(edge_attr)
         return term
-
-    def mlp(self, summed: Tensor, width: int) -> Tensor:
-        """What follows the sum, ``(R, C_in) -> (R, C_out)``; ``width`` copies of a node lie side by side."""
-        out: Tensor = self.lin2(torch.relu(self.norm(self.lin1(summed), width)))
-        return out
 
 
 class PyGConv(nn.Module):
@@ -83,13 +80,13 @@ class PyGConv(nn.Module):
         edges: encoder of the edge features.
     """
 
-    def __init__(self, conv: MessagePassing, edges: CategoricalEdges | RealEdges | None = None) -> None:
+    def __init__(self, conv: MessagePassing, edges: EdgeEncoder | None = None) -> None:
         super().__init__()
         self.conv, self.edges = conv, edges
 
-    def forward(self, states: Tensor, rows: Layout, edge_attr: Tensor | None) -> Tensor:
+    def forward(self, states: Tensor, bag: Bag, edge_attr: Tensor | None) -> Tensor:
         """Pass messages, ``(R, C_in) -> (R, C_out)``."""
-        adjacency, copies = rows.wide()
+        adjacency, copies = bag.wide()
         edge_index = torch.stack([adjacency.source, adjacency.target])
         extra = {}
         if self.edges is not None and edge_attr is not None:

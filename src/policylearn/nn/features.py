@@ -4,30 +4,35 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, cast
+from typing import cast
 
 import torch
 from torch import Tensor, nn
 
-FeatureKind = Literal["categorical", "real", "constant", "none"]
+from policylearn.bags import Graphs
 
 
 @dataclass(frozen=True)
 class Features:
-    """What the columns of ``x`` or ``edge_attr`` hold.
+    """What nodes or edges come with: category ids, numbers, both, or nothing that tells anything.
 
     Args:
-        kind: category ids, numbers, the same value everywhere (nodes), or nothing (edges).
-        sizes: `categorical`: how many categories each column has; `real`: the number of columns, as a single entry.
+        categorical: how many categories each column of ids has.
+        real: how many columns of numbers there are.
     """
 
-    kind: FeatureKind
-    sizes: tuple[int, ...] = ()
+    categorical: tuple[int, ...] = ()
+    real: int = 0
+
+    @property
+    def present(self) -> bool:
+        """Whether there is anything at all."""
+        return bool(self.categorical) or self.real > 0
 
 
 @dataclass(frozen=True)
 class EdgeTerm:
-    """What each edge adds to a message: rows of a small table, or a vector an edge where ``index`` is None.
+    """What each edge adds to a message: rows of a small table, or one vector per edge where ``index`` is None.
 
     Shapes:
         values ``(K, C)`` with index ``(E,)``, or values ``(E, C)``.
@@ -37,56 +42,68 @@ class EdgeTerm:
     index: Tensor | None
 
     def each_edge(self) -> Tensor:
-        """A vector an edge, ``(E, C)``."""
+        """One vector per edge, ``(E, C)``."""
         return self.values if self.index is None else self.values.index_select(0, self.index)
 
 
-class CategoricalEncoder(nn.Module):
-    """Sum of one embedding a column, as OGB encodes atoms and bonds; one column is a plain embedding."""
+class NodeEncoder(nn.Module):
+    """Sum of one embedding per column of category ids (as OGB encodes atoms) and of a linear map of the numbers.
 
-    def __init__(self, sizes: Sequence[int], channels: int) -> None:
+    Where nodes come with nothing, one learned vector stands for every node.
+
+    Args:
+        features: what nodes come with.
+        channels: C.
+    """
+
+    def __init__(self, features: Features, channels: int) -> None:
         super().__init__()
-        self.sizes = tuple(sizes)
-        self.tables = nn.ModuleList(nn.Embedding(size, channels) for size in sizes)
+        self.features = features
+        if features.categorical:
+            self.tables = nn.ModuleList(nn.Embedding(size, channels) for size in features.categorical)
+        if features.real:
+            self.linear = nn.Linear(features.real, channels)
+        if not features.present:
+            self.vector = nn.Parameter(torch.randn(channels))
 
-    def forward(self, x: Tensor) -> Tensor:
-        """Encode ids, ``(N, F) -> (N, C)``."""
-        check_ids(x, self.sizes)
-        encoded: Tensor = self.tables[0](x[:, 0].long())
+    def forward(self, graphs: Graphs) -> Tensor:
+        """Encode, ``(N, C)``."""
+        if not self.features.present:
+            return self.vector.expand(graphs.num_nodes, -1)
+        parts = [self._of_ids(graphs.x)] if self.features.categorical else []
+        if self.features.real:
+            numbers = real_columns(graphs, self.features)
+            parts.append(self.linear(numbers.to(self.linear.weight.dtype)))
+        return parts[0] if len(parts) == 1 else parts[0] + parts[1]
+
+    def _of_ids(self, ids: Tensor) -> Tensor:
+        check_ids(ids, self.features.categorical)
+        encoded: Tensor = self.tables[0](ids[:, 0].long())
         for column, table in enumerate(self.tables[1:], start=1):
-            encoded = encoded + table(x[:, column].long())
+            encoded = encoded + table(ids[:, column].long())
         return encoded
 
 
-class RealEncoder(nn.Module):
-    """Linear map of numbers."""
-
-    def __init__(self, width: int, channels: int) -> None:
-        super().__init__()
-        self.linear = nn.Linear(width, channels)
-
-    def forward(self, x: Tensor) -> Tensor:
-        """Encode numbers, ``(N, F) -> (N, C)``."""
-        encoded: Tensor = self.linear(x.to(self.linear.weight.dtype))
-        return encoded
-
-
-class ConstantEncoder(nn.Module):
-    """One learned vector for every node: the graph has no node features that tell anything."""
-
-    def __init__(self, channels: int) -> None:
-        super().__init__()
-        self.vector = nn.Parameter(torch.randn(channels))
-
-    def forward(self, x: Tensor) -> Tensor:
-        """The same vector for each node, ``(N, F) -> (N, C)``."""
-        return self.vector.expand(len(x), -1)
+def real_columns(graphs: Graphs, features: Features) -> Tensor:
+    """The numbers of each node: ``x`` itself where it holds no ids, and what stands beside it, ``(N, F)``."""
+    parts = [] if features.categorical else [graphs.x]
+    if graphs.real is not None:
+        if not features.categorical and graphs.x.shape[1] + graphs.real.shape[1] > features.real:
+            parts = []  # a column of ones or of unused values stands in for missing features
+        parts.append(graphs.real)
+    numbers = torch.cat(parts, dim=1) if parts else graphs.x[:, :0]
+    if numbers.shape[1] != features.real:
+        raise ValueError(
+            f"expected {features.real} columns of numbers per node (got {numbers.shape[1]});"
+            " apply the transforms of the data that the model was built with"
+        )
+    return numbers
 
 
 class CategoricalEdges(nn.Module):
-    """Sum of one embedding a column, given as one table over all combinations of categories.
+    """Sum of one embedding per column, given as one table over all combinations of categories.
 
-    Bonds have few combinations (OGB: 5 * 6 * 2), so a table of all of them is cheaper than a vector an edge.
+    Bonds have few combinations (OGB: 5 * 6 * 2), so a table of all of them is cheaper than one vector per edge.
     """
 
     def __init__(self, sizes: Sequence[int], channels: int) -> None:
@@ -99,7 +116,7 @@ class CategoricalEdges(nn.Module):
         return EdgeTerm(self.values(), self.index(edge_attr))
 
     def values(self) -> Tensor:
-        """The table, a row a combination, ``(K, C)``."""
+        """The table, a row per combination, ``(K, C)``."""
         first, *others = (cast(nn.Embedding, table).weight for table in self.tables)
         values: Tensor = first
         for weight in others:
@@ -116,7 +133,7 @@ class CategoricalEdges(nn.Module):
 
 
 class RealEdges(nn.Module):
-    """Linear map of numbers, a vector an edge."""
+    """Linear map of numbers, one vector per edge."""
 
     def __init__(self, width: int, channels: int) -> None:
         super().__init__()
@@ -130,9 +147,14 @@ class RealEdges(nn.Module):
 def check_ids(ids: Tensor, sizes: Sequence[int]) -> None:
     """Raise a `ValueError` that names column, value and remedy where an id has no row in its table."""
     if ids.shape[1] != len(sizes):
-        raise ValueError(f"expected {len(sizes)} columns of category ids (got {ids.shape[1]}); check the feature kinds")
+        raise ValueError(
+            f"expected {len(sizes)} columns of category ids (got {ids.shape[1]}); check what Features says of them"
+        )
     if ids.is_floating_point():
-        raise ValueError(f"category ids must be integers (got {ids.dtype}); use .long(), or features of kind 'real'")
+        raise ValueError(
+            f"category ids must be integers (got {ids.dtype}); use .long(), or count the columns as numbers:"
+            " Features(real=...)"
+        )
     if not len(ids) or ids.is_cuda:
         return
     low, high = ids.amin(0), ids.amax(0)
@@ -145,21 +167,13 @@ def check_ids(ids: Tensor, sizes: Sequence[int]) -> None:
             )
 
 
-def build_node_encoder(features: Features, channels: int) -> nn.Module:
-    """The encoder for these node features."""
-    if features.kind == "categorical":
-        return CategoricalEncoder(features.sizes, channels)
-    if features.kind == "real":
-        return RealEncoder(features.sizes[0], channels)
-    if features.kind == "constant":
-        return ConstantEncoder(channels)
-    raise ValueError(f"node features cannot be of kind '{features.kind}'; use 'constant' for nodes without features")
+EdgeEncoder = CategoricalEdges | RealEdges
 
 
-def build_edge_encoder(features: Features, channels: int) -> CategoricalEdges | RealEdges | None:
+def build_edge_encoder(features: Features, channels: int) -> EdgeEncoder | None:
     """The encoder for these edge features; None where edges carry nothing."""
-    if features.kind == "categorical":
-        return CategoricalEdges(features.sizes, channels)
-    if features.kind == "real":
-        return RealEdges(features.sizes[0], channels)
-    return None
+    if features.categorical and features.real:
+        raise ValueError("edges with both category ids and numbers are not supported; encode the ids as numbers")
+    if features.categorical:
+        return CategoricalEdges(features.categorical, channels)
+    return RealEdges(features.real, channels) if features.real else None

@@ -1,114 +1,90 @@
-"""From the states of all copies to one vector a node, and from nodes to graphs."""
+"""From the states of all copies to one vector per node."""
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Sequence
+from typing import Literal, NamedTuple
 
 import torch
 from torch import Tensor, nn
 
-from policylearn.bags import Bag
-from policylearn.nn.graphs import Graphs
-from policylearn.nn.segments import segment_mean, segment_sum
+from policylearn.bags import Bag, unmarked_apart
+from policylearn.nn.segments import segment_sum
 
-SlotPooling = Literal["mean", "sum", "min"]
+CopyPooling = Literal["mean", "sum", "min"]
 NodePooling = Literal["mean", "sum"]
 
 
-class SlotPool(nn.Module):
+class Pooled(NamedTuple):
+    """Copies that were pooled, but not finished: further ones can join.
+
+    Shapes:
+        total ``(N, K, C)`` for K bags; copies an int, or ``(N, K)`` where nodes differ.
+    """
+
+    total: Tensor
+    copies: Tensor | int
+
+
+class CopyPool(nn.Module):
     """Pool each node's states over its copies; works piece by piece, so that a bag need not be held at once.
 
     Args:
         how: mean, sum or min over the copies.
     """
 
-    def __init__(self, how: SlotPooling = "mean") -> None:
+    def __init__(self, how: CopyPooling = "mean") -> None:
         super().__init__()
         if how not in ("mean", "sum", "min"):
-            raise ValueError(f"slots are pooled by 'mean', 'sum' or 'min' (got '{how}')")
+            raise ValueError(f"copies are pooled by 'mean', 'sum' or 'min' (got '{how}')")
         self.how = how
 
-    def part(self, states: Tensor, bag: Bag, samples: int = 1) -> Tensor:
-        """Pool the copies that this piece holds, ``(R, C) -> (N, K, C)``.
-
-        Args:
-            states: of every copy.
-            bag: the copies.
-            samples: K bags in one (see `Selection.merge`), which share slot 0; each is pooled by itself.
-        """
-        nodes = len(bag.row_ptr) - 1
-        if samples > 1:
-            if bag.width is None:
-                raise ValueError("several samples need equally many copies of every graph")
-            unmarked, *own = bag.split_samples(states.view(nodes, bag.width, -1), samples)
-            return torch.stack([self.join(unmarked[:, 0], self._over(copies)) for copies in own], dim=1)
-        if bag.width is not None:
-            return self._over(states.view(nodes, bag.width, -1)).unsqueeze(1)  # (N * S, C) -> (N, S, C) -> (N, 1, C)
-        count = bag.row_ptr[1:] - bag.row_ptr[:-1]
-        node = torch.repeat_interleave(torch.arange(nodes, device=count.device), count, output_size=len(states))
+    def part(self, states: Tensor, bag: Bag) -> Pooled:
+        """Pool the copies that this bag holds, ``(R, C) -> (N, 1, C)``."""
+        nodes = bag.num_nodes
+        if bag.width is not None:  # (N * S, C) -> (N, S, C) -> (N, 1, C)
+            return Pooled(self._over(states.view(nodes, bag.width, -1)).unsqueeze(1), bag.width)
         if self.how != "min":
-            return segment_sum(states, node, nodes).unsqueeze(1)
+            return Pooled(segment_sum(states, bag.node, nodes).unsqueeze(1), bag.rows_per_node.unsqueeze(1))
         highest = states.new_full((nodes, states.shape[1]), torch.inf)
-        return highest.scatter_reduce(0, node.unsqueeze(1).expand_as(states), states, "amin").unsqueeze(1)
+        lowest = highest.scatter_reduce(0, bag.node.unsqueeze(1).expand_as(states), states, "amin")
+        return Pooled(lowest.unsqueeze(1), bag.rows_per_node.unsqueeze(1))
+
+    def part_of_samples(self, states: Tensor, bag: Bag, samples: int) -> Pooled:
+        """Pool K bags that lie side by side in one and share slot 0, each by itself, ``(R, C) -> (N, K, C)``."""
+        assert bag.width is not None, "bags lie side by side over shared edges, with equally many copies"
+        unmarked, *own = unmarked_apart(states.view(bag.num_nodes, bag.width, -1), samples)
+        pools = [self._join(unmarked[:, 0], self._over(copies)) for copies in own]
+        return Pooled(torch.stack(pools, dim=1), 1 + (bag.width - 1) // samples)
+
+    @staticmethod
+    def stack(parts: Sequence[Pooled]) -> Pooled:
+        """Bags of one sample each as the samples of one, ``(N, 1, C)`` each."""
+        counts = [one.copies for one in parts]
+        first = counts[0]
+        joined = first if isinstance(first, int) else torch.cat([one for one in counts if isinstance(one, Tensor)], 1)
+        return Pooled(torch.cat([one.total for one in parts], dim=1), joined)
 
     def _over(self, copies: Tensor) -> Tensor:
         """Pool, ``(N, S, C) -> (N, C)``."""
         return copies.amin(1) if self.how == "min" else copies.sum(1)
 
-    def join(self, a: Tensor, b: Tensor) -> Tensor:
-        """Pool two pieces, ``(N, K, C)`` each."""
+    def _join(self, a: Tensor, b: Tensor) -> Tensor:
         return torch.minimum(a, b) if self.how == "min" else a + b
 
-    def finish(self, total: Tensor, copies: Tensor | int) -> Tensor:
-        """What the pieces come to, given the number of copies of each node (or of all), ``(N, K, C)``."""
-        if self.how != "mean":
-            return total
-        return total / (copies if isinstance(copies, int) else copies.to(total.dtype).view(-1, 1, 1))
+    def join(self, a: Pooled, b: Pooled) -> Pooled:
+        """Pool two pieces of a bag."""
+        return Pooled(self._join(a.total, b.total), a.copies + b.copies)
+
+    def finish(self, pooled: Pooled) -> Tensor:
+        """What the pieces come to, ``(N, K, C)``; a node that is in no copy has zeros."""
+        total, copies = pooled
+        if isinstance(copies, int):
+            return total / copies if self.how == "mean" else total
+        seen = copies.unsqueeze(-1)
+        if self.how == "min":
+            return total.where(seen > 0, 0.0)
+        return total / seen.clamp(min=1).to(total.dtype) if self.how == "mean" else total
 
     def extra_repr(self) -> str:
         return self.how
-
-
-class GraphReadout(nn.Module):
-    """One vector a graph.
-
-    Args:
-        how: mean or sum over the nodes.
-    """
-
-    def __init__(self, how: NodePooling = "mean") -> None:
-        super().__init__()
-        if how not in ("mean", "sum"):
-            raise ValueError(f"nodes are pooled by 'mean' or 'sum' (got '{how}')")
-        self.how = how
-
-    def forward(self, nodes: Tensor, graphs: Graphs) -> Tensor:
-        """Pool, ``(N, ...) -> (G, ...)``."""
-        if self.how == "mean":
-            return segment_mean(nodes, graphs.batch, graphs.ptr)
-        return segment_sum(nodes, graphs.batch, graphs.num_graphs)
-
-    def extra_repr(self) -> str:
-        return self.how
-
-
-class NodeReadout(nn.Module):
-    """One vector a node, for node-level tasks."""
-
-    def forward(self, nodes: Tensor, graphs: Graphs) -> Tensor:
-        """Nodes as they are, ``(N, ...)``."""
-        return nodes
-
-
-class MLP(nn.Module):
-    """Two linear maps with a relu between: the prediction head, and the scores of the selection network."""
-
-    def __init__(self, channels: int, hidden: int, outputs: int) -> None:
-        super().__init__()
-        self.lin1 = nn.Linear(channels, hidden)
-        self.lin2 = nn.Linear(hidden, outputs)
-
-    def forward(self, x: Tensor) -> Tensor:
-        """Map, ``(..., channels) -> (..., outputs)``."""
-        out: Tensor = self.lin2(torch.relu(self.lin1(x)))
-        return out

@@ -1,25 +1,53 @@
-"""Policies: which nodes of a graph to mark. One protocol, so that any callable can be one."""
+"""Policies: which nodes of a graph to mark, and how the picks learn. One protocol, so that any callable can be one."""
 
-from policylearn.policies.estimators import ESTIMATORS, Estimator, gapped, leave_one_out, straight_through
+from policylearn.policies.draws import Pick, selection_of, top_nodes
+from policylearn.policies.estimators import (
+    Baseline,
+    Estimator,
+    Gapped,
+    Reinforce,
+    Rloo,
+    StraightThrough,
+    leave_one_out,
+)
 from policylearn.policies.fixed import FullPolicy, NoPolicy
-from policylearn.policies.learned import LearnedPolicy, Mode
-from policylearn.policies.protocol import Policy
+from policylearn.policies.learned import BagView, LearnedPolicy, Mode, View
+from policylearn.policies.protocol import (
+    Evidence,
+    LearningPolicy,
+    Policy,
+    bags_per_graph,
+    surrogate_loss,
+    unpicked,
+)
 from policylearn.policies.random import RandomPolicy
 from policylearn.policies.ranked import RankedPolicy, degree, subgraph_centrality
 
 __all__ = [
-    "ESTIMATORS",
+    "BagView",
+    "Baseline",
     "Estimator",
+    "Evidence",
     "FullPolicy",
+    "Gapped",
     "LearnedPolicy",
+    "LearningPolicy",
     "Mode",
     "NoPolicy",
+    "Pick",
     "Policy",
     "RandomPolicy",
     "RankedPolicy",
+    "Reinforce",
+    "Rloo",
+    "StraightThrough",
+    "View",
+    "bags_per_graph",
     "degree",
-    "gapped",
     "leave_one_out",
-    "straight_through",
+    "selection_of",
     "subgraph_centrality",
+    "surrogate_loss",
+    "top_nodes",
+    "unpicked",
 ]

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from policylearn.bags import NO_PICK, Selection
-from policylearn.nn import Graphs
+from policylearn.bags import NO_PICK, Graphs, Selection
 
 
 class NoPolicy:
@@ -13,7 +12,7 @@ class NoPolicy:
 
     def __call__(self, graphs: Graphs, *, generator: torch.Generator | None = None) -> Selection:
         """An empty selection, T = 0."""
-        return Selection(graphs.ptr.new_zeros(0, graphs.num_graphs))
+        return Selection.nothing(graphs.ptr)
 
 
 class FullPolicy:

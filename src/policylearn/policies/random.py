@@ -5,9 +5,10 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from policylearn.bags import Selection
-from policylearn.nn import Graphs, segment_argmax, segment_sum
-from policylearn.policies.protocol import unpicked
+from policylearn.bags import Graphs, Selection
+from policylearn.nn import segment_sum
+from policylearn.policies.draws import Pick, selection_of, top_nodes
+from policylearn.policies.protocol import check_picks, unpicked
 
 
 class RandomPolicy(nn.Module):
@@ -20,35 +21,36 @@ class RandomPolicy(nn.Module):
         picks: T.
         replacement: whether a node may be picked again; without, nodes repeat only once all are used.
         seed: of the draws in evaluation.
+        marks_per_copy: k, nodes marked in each copy.
     """
 
-    def __init__(self, picks: int, *, replacement: bool = False, seed: int = 0) -> None:
+    def __init__(self, picks: int, *, replacement: bool = False, seed: int = 0, marks_per_copy: int = 1) -> None:
         super().__init__()
-        if picks < 0:
-            raise ValueError(f"'picks' must be >= 0 (got {picks}); use FullPolicy for every node")
-        self.picks, self.replacement, self.seed = picks, replacement, seed
+        check_picks(picks, marks_per_copy)
+        self.picks, self.replacement, self.seed, self.marks_per_copy = picks, replacement, seed, marks_per_copy
 
     def forward(self, graphs: Graphs, *, generator: torch.Generator | None = None) -> Selection:
-        """Draw T nodes a graph; in evaluation ``generator`` plays no part unless it is given."""
+        """Draw T copies per graph; in evaluation ``generator`` plays no part unless it is given."""
         device = graphs.batch.device
         fixed = not self.training and generator is None
         fingerprint = structure_hash(graphs) if fixed else None
-        roots: list[Tensor] = []
+        chosen: list[Pick] = []
         for step in range(self.picks):
             if fingerprint is None:
                 keys = torch.rand(graphs.num_nodes, generator=generator, device=device, dtype=torch.float64)
             else:
                 keys = hashed_uniform(fingerprint + self.seed * 1_000_003 + step, graphs)
-            free = keys.new_ones(()).bool() if self.replacement else unpicked(roots, graphs.members)
-            roots.append(segment_argmax(keys.where(free, -torch.inf), graphs.batch, graphs.num_graphs))
-        return Selection(torch.stack(roots) if roots else graphs.ptr.new_zeros(0, graphs.num_graphs))
+            taken = [] if self.replacement else [pick.nodes for pick in chosen]
+            keys = keys.where(unpicked(taken, graphs.members), -torch.inf)
+            chosen.append(Pick(top_nodes(keys, graphs.members, self.marks_per_copy)))
+        return selection_of(chosen, graphs.members)
 
     def extra_repr(self) -> str:
         return f"picks={self.picks}, replacement={self.replacement}, seed={self.seed}"
 
 
 def structure_hash(graphs: Graphs) -> Tensor:
-    """A number a graph from its edges and size alone, whatever the order of the edges and the batch, ``(G,)``."""
+    """A number per graph from its edges and size alone, whatever the order of the edges and the batch, ``(G,)``."""
     graph = graphs.batch.index_select(0, graphs.edge_index[0])
     local = graphs.edge_index - graphs.ptr.index_select(0, graph)
     edges = segment_sum(_mix(_mix(local[0]) + local[1]), graph, graphs.num_graphs)
@@ -56,7 +58,7 @@ def structure_hash(graphs: Graphs) -> Tensor:
 
 
 def hashed_uniform(seeds: Tensor, graphs: Graphs) -> Tensor:
-    """A number in [0, 1) a node from its graph's seed, ``(G,)``, and its place in the graph, ``(N,)``."""
+    """A number in [0, 1) per node from its graph's seed, ``(G,)``, and its place in the graph, ``(N,)``."""
     local = torch.arange(graphs.num_nodes, device=graphs.batch.device) - graphs.ptr.index_select(0, graphs.batch)
     bits = _mix(_mix(seeds).index_select(0, graphs.batch) + local)
     return _shift_right(bits, 11).to(torch.float64) / 2**53

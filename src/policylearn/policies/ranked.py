@@ -7,9 +7,9 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from policylearn.bags import Selection
-from policylearn.nn import Graphs, segment_argmax
-from policylearn.policies.protocol import unpicked
+from policylearn.bags import Graphs, Selection
+from policylearn.policies.draws import Pick, selection_of, top_nodes
+from policylearn.policies.protocol import check_picks, unpicked
 
 NodeScore = Callable[[Graphs], Tensor]
 
@@ -21,25 +21,24 @@ class RankedPolicy:
     """Picks the T nodes of highest score; among equals the lowest node id.
 
     Args:
-        score: gives one number a node.
+        score: gives one number per node.
         picks: T.
         tie_tolerance: scores count as equal within this relative difference.
+        marks_per_copy: k, nodes marked in each copy.
     """
 
-    def __init__(self, score: NodeScore, picks: int, *, tie_tolerance: float = 1e-4) -> None:
-        if picks < 0:
-            raise ValueError(f"'picks' must be >= 0 (got {picks}); use FullPolicy for every node")
-        self.score, self.picks, self.tie_tolerance = score, picks, tie_tolerance
+    def __init__(self, score: NodeScore, picks: int, *, tie_tolerance: float = 1e-4, marks_per_copy: int = 1) -> None:
+        check_picks(picks, marks_per_copy)
+        self.score, self.picks, self.tie_tolerance, self.marks_per_copy = score, picks, tie_tolerance, marks_per_copy
 
     def __call__(self, graphs: Graphs, *, generator: torch.Generator | None = None) -> Selection:
         """Pick from the top down; nodes repeat only once all are used."""
-        roots: list[Tensor] = []
-        scores = self.score(graphs) if self.picks else None
+        chosen: list[Pick] = []
+        scores = self.score(graphs) if self.picks else graphs.ptr.new_zeros(0)
         for _ in range(self.picks):
-            assert scores is not None
-            open_scores = scores.where(unpicked(roots, graphs.members), -torch.inf)
-            roots.append(segment_argmax(open_scores, graphs.batch, graphs.num_graphs, self.tie_tolerance))
-        return Selection(torch.stack(roots) if roots else graphs.ptr.new_zeros(0, graphs.num_graphs))
+            free = scores.where(unpicked([pick.nodes for pick in chosen], graphs.members), -torch.inf)
+            chosen.append(Pick(top_nodes(free, graphs.members, self.marks_per_copy, self.tie_tolerance)))
+        return selection_of(chosen, graphs.members)
 
 
 def degree(graphs: Graphs) -> Tensor:

@@ -96,22 +96,22 @@ def find_misfits(graphs: PackedGraphs, node_features: Features, edge_features: F
 
 
 def _unknown(values: Array, pointer: Array, features: Features, name: str) -> dict[int, str]:
-    if features.kind in ("constant", "none") or not len(values):
+    if not features.present or not len(values):
         return {}
     table = as_table(values)
-    wanted = len(features.sizes) if features.kind == "categorical" else features.sizes[0]
+    wanted = len(features.categorical) or features.real
     if table.shape[1] != wanted:
         raise DataError(
             f"'{name}' of the input has {table.shape[1]} columns, the model was trained on {wanted};"
             " encode the input as the training data was"
         )
-    if features.kind == "real":
+    if not features.categorical:
         return {}
     if np.issubdtype(table.dtype, np.floating):
         raise DataError(
             f"'{name}' of the input holds {table.dtype}, the model was trained on category ids; store them as integers"
         )
-    sizes = np.array(features.sizes)
+    sizes = np.array(features.categorical)
     wrong = np.argwhere((table < 0) | (table >= sizes))[::-1]  # the first one of a graph is written last and stays
     owners = np.searchsorted(pointer, wrong[:, 0], side="right") - 1
     return {

@@ -17,7 +17,6 @@ from policylearn.models import SubgraphGNN
 from policylearn.nn import Graphs
 from policylearn.prediction.input_graphs import Items, find_misfits, pack_items
 from policylearn.prediction.sampled_bags import sampled_outputs
-from policylearn.training.config import RunConfig
 from policylearn.training.evaluation import answers
 from policylearn.training.runs import Run, load_run
 
@@ -85,7 +84,7 @@ class Predictor:
     @property
     def depends_on_batch(self) -> bool:
         """Whether norms look at the whole batch in prediction too, as in `paper` mode."""
-        return looks_at_batch(self.run.config)
+        return self.run.facts.depends_on_batch
 
     def predict(self, items: Items, *, batch_size: int | None = None) -> Array:
         """Numbers in the data's units (regression) or probabilities, ``(R, outputs)``.
@@ -196,13 +195,6 @@ def local_picks(selection: Selection, graphs: Graphs) -> list[list[int]]:
     """The picks of each graph, counted within the graph."""
     columns = selection.local_roots(graphs.ptr).t().tolist()  # (T, G) -> G lists
     return [[node for node in column if node != NO_PICK] for column in columns]
-
-
-def looks_at_batch(config: RunConfig) -> bool:
-    """Whether a model's outputs depend on the rest of the batch: its norms take their statistics from it."""
-    selection, prediction = config.selection, config.prediction
-    in_policy = selection.name == "learned" and selection.mode == "paper" and selection.picks > 0
-    return in_policy or (prediction.norm == "batch" and not prediction.track_running_stats)
 
 
 def dependence(run: Run) -> str:

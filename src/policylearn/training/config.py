@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from policylearn.models import NetworkConfig, PolicyConfig
-from policylearn.nn import NodePooling, SlotPooling
+from policylearn.models import BagConfig, NetworkConfig, PolicyConfig
+from policylearn.models.config import PoolingOrder
+from policylearn.nn import CopyPooling, NodePooling
 
 SplitName = Literal["official", "scaffold", "random", "column", "folds"]
 TaskName = Literal["regression", "binary", "classes"]
@@ -95,10 +96,13 @@ class RunConfig:
     data: DataConfig = field(default_factory=DataConfig)
     prediction: NetworkConfig = field(default_factory=NetworkConfig)
     selection: PolicyConfig = field(default_factory=PolicyConfig)
-    pooling: SlotPooling = "mean"
+    pooling: CopyPooling = "mean"
     """How the prediction network pools the copies of a node."""
     readout: NodePooling = "mean"
     """How nodes are pooled to a graph vector."""
+    order: PoolingOrder = "copies"
+    """What is pooled first: the copies of each node, or the nodes of each copy."""
+    bag: BagConfig = field(default_factory=BagConfig)
     optim: OptimConfig = field(default_factory=OptimConfig)
     fit: FitConfig = field(default_factory=FitConfig)
     grid: dict[str, list[Any]] = field(default_factory=dict)

@@ -141,16 +141,16 @@ def describe_features(graphs: PackedGraphs, ogb: bool) -> tuple[Features, Featur
     """
     if ogb:
         tables = feature_tables()
-        return Features("categorical", tables.atom_sizes), Features("categorical", tables.bond_sizes)
-    return _describe(graphs.x, "constant"), _describe(graphs.edge_attr, "none")
+        return Features(tables.atom_sizes), Features(tables.bond_sizes)
+    return _describe(graphs.x, constant_is_nothing=True), _describe(graphs.edge_attr, constant_is_nothing=False)
 
 
-def _describe(values: np.ndarray, empty: str) -> Features:
+def _describe(values: np.ndarray, *, constant_is_nothing: bool) -> Features:
     columns = values.reshape(len(values), -1) if values.size else np.zeros((0, 0))
-    if columns.shape[1] == 0 or (empty == "constant" and (columns == columns[0]).all()):
-        return Features("constant") if empty == "constant" else Features("none")
+    if columns.shape[1] == 0 or (constant_is_nothing and (columns == columns[0]).all()):
+        return Features()
     if np.issubdtype(columns.dtype, np.floating):
-        return Features("real", (columns.shape[1],))
+        return Features(real=columns.shape[1])
     if columns.min() < 0:
         raise DataError(f"category ids must be >= 0 (got {columns.min()}); store numbers as floating point")
-    return Features("categorical", tuple(int(top) + 1 for top in columns.max(axis=0)))
+    return Features(tuple(int(top) + 1 for top in columns.max(axis=0)))

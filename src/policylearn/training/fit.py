@@ -14,10 +14,9 @@ import torch
 from lightning.pytorch.loggers import Logger, TensorBoardLogger, WandbLogger
 from torch_geometric.data import Batch
 
-from policylearn.data import BatchLoader
+from policylearn.data import BatchLoader, Dataset
 from policylearn.data.atomic import write_text
-from policylearn.models import SubgraphGNN
-from policylearn.policies import LearnedPolicy
+from policylearn.models import GraphModel
 from policylearn.training.checkpoints import Checkpoints, newest_readable
 from policylearn.training.config import FitConfig, RunConfig
 from policylearn.training.curves import draw_curves
@@ -77,7 +76,7 @@ def fit(
         batch_size=settings.batch_size,
         evaluation_batch_size=settings.evaluation_batch_size or settings.batch_size,
         seed=settings.seed,
-        samples=samples_of(config),
+        samples=getattr(model, "bags_per_graph", 1),
         parts=every_epoch,
     )
     calibration = CalibrationBatches(data, settings.calibration_batches) if settings.calibration_batches else ()
@@ -94,8 +93,7 @@ def fit(
         warnings.filterwarnings("ignore", message=".*number of training batches.*")
         warnings.filterwarnings("ignore", message=".*LeafSpec.*")
         newest = newest_readable(checkpoints) if resume else None
-        with model.threads():
-            trainer.fit(module, data, ckpt_path=newest, weights_only=True)
+        trainer.fit(module, data, ckpt_path=newest, weights_only=True)
     assert history.best is not None, "there is at least one epoch"
     model.load_state_dict(history.best_weights)
     metrics = {
@@ -116,14 +114,8 @@ def fit(
     if trainer.is_global_zero:
         write_text(folder / HISTORY, history.table())
         draw_curves(history.records, history.best, task, folder / CURVES)
-        save_run(folder, config, describe(source, settings, fold), model, metrics)
+        save_run(folder, config, describe(source, settings, fold, model), model, metrics)
     return Fitted(folder, metrics, history)
-
-
-def samples_of(config: RunConfig) -> int:
-    """Bags drawn a graph in a training step."""
-    policy = config.selection
-    return policy.samples if policy.name == "learned" and policy.estimator == "rloo" and policy.picks > 0 else 1
 
 
 def prepare(folder: Path, *, resume: bool) -> None:
@@ -133,7 +125,7 @@ def prepare(folder: Path, *, resume: bool) -> None:
     folder.mkdir(parents=True, exist_ok=True)
 
 
-def describe(source: Source, settings: FitConfig, fold: int) -> RunFacts:
+def describe(source: Source, settings: FitConfig, fold: int, model: GraphModel) -> RunFacts:
     """What the run must remember of its data and machine."""
     dataset = source.dataset
     return RunFacts(
@@ -141,16 +133,22 @@ def describe(source: Source, settings: FitConfig, fold: int) -> RunFacts:
         node_features=source.node_features,
         edge_features=source.edge_features,
         featuriser="ogb" if source.molecules else None,
-        dataset={
-            "name": dataset.name,
-            "fingerprint": dataset.fingerprint,
-            "caveat": dataset.caveat,
-            "graphs": len(dataset),
-        },
+        dataset=describe_dataset(dataset),
         fold=fold if len(dataset.splits) > 1 else None,
         threads=torch.get_num_threads(),
         evaluation_batch_size=settings.evaluation_batch_size or settings.batch_size,
+        depends_on_batch=model.depends_on_batch,
     )
+
+
+def describe_dataset(dataset: Dataset) -> dict[str, Any]:
+    """What the run must remember of its graphs."""
+    return {
+        "name": dataset.name,
+        "fingerprint": dataset.fingerprint,
+        "caveat": dataset.caveat,
+        "graphs": len(dataset),
+    }
 
 
 def make_trainer(config: RunConfig, folder: Path, callbacks: list[lightning.Callback]) -> lightning.Trainer:
@@ -184,10 +182,11 @@ def make_logger(settings: FitConfig, folder: Path) -> Logger | bool:
     return False
 
 
-def count_parameters(model: SubgraphGNN) -> dict[str, int]:
+def count_parameters(model: torch.nn.Module) -> dict[str, int]:
     """Weights of each network."""
     everything = sum(weight.numel() for weight in model.parameters())
-    selection = sum(w.numel() for w in model.policy.parameters()) if isinstance(model.policy, LearnedPolicy) else 0
+    apart = getattr(model, "selection_parameters", None)
+    selection = 0 if apart is None else sum(weight.numel() for weight in apart())
     return {"selection": selection, "prediction": everything - selection}
 
 

@@ -53,7 +53,7 @@ def read_grid(config: RunConfig) -> Grid:
 
 def _without_effect(config: RunConfig) -> tuple[str, ...]:
     """Score functions have no temperature: with them alone all taus would give the same run."""
-    straight = {config.selection.estimator, *config.grid.get("selection.estimator", ())} != {"rloo"}
+    straight = {config.selection.estimator, *config.grid.get("selection.estimator", ())} - {"rloo", "reinforce"}
     others = set(config.grid) - {"selection.tau"}
     return ("selection.tau",) if "selection.tau" in config.grid and not straight and others else ()
 

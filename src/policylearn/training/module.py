@@ -15,8 +15,7 @@ from torch_geometric.data import Batch
 from torchmetrics import Metric
 
 from policylearn.data import Task, build_metric
-from policylearn.models import SubgraphGNN, calibrate, objective
-from policylearn.policies import LearnedPolicy
+from policylearn.models import GraphModel, calibrate
 from policylearn.training.config import OptimConfig
 
 
@@ -37,7 +36,7 @@ class RunModule(lightning.LightningModule):
 
     def __init__(
         self,
-        model: SubgraphGNN,
+        model: torch.nn.Module,
         task: Task,
         optim: OptimConfig,
         *,
@@ -52,10 +51,16 @@ class RunModule(lightning.LightningModule):
         self.loss_sum = torch.zeros((), dtype=torch.float64)
         self.loss_count = 0
 
+    @property
+    def graph_model(self) -> GraphModel:
+        """The model by its protocol."""
+        model: GraphModel = self.model  # type: ignore[assignment]
+        return model
+
     def training_step(self, batch: Batch, batch_idx: int) -> Tensor:
         """One step's loss."""
         self._reseed(self.current_epoch, batch_idx)
-        step = objective(self.model, batch, batch.y, self.task.loss_terms)
+        step = self.graph_model.objective(batch, batch.y, self.task.loss_terms)
         self.loss_sum += step.prediction_loss.double().cpu()
         self.loss_count += 1
         return step.loss
@@ -89,8 +94,8 @@ class RunModule(lightning.LightningModule):
 
     def configure_optimizers(self) -> Any:
         """One Adam, the prediction network in its first group and the selection network in its second."""
-        policy = self.model.policy
-        selection = list(policy.parameters()) if isinstance(policy, LearnedPolicy) else []
+        apart = getattr(self.model, "selection_parameters", None)
+        selection = [] if apart is None else apart()
         chosen = {id(weight) for weight in selection}
         prediction = [weight for weight in self.model.parameters() if id(weight) not in chosen]
         groups: list[dict[str, Any]] = [{"params": prediction, "lr": self.optim.learning_rate}]

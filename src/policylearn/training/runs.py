@@ -46,6 +46,7 @@ class RunFacts:
         fold: which fold was held out; None without folds.
         threads: of the process, which evaluation takes again.
         evaluation_batch_size: likewise.
+        depends_on_batch: whether an output may depend on the other graphs of its batch.
         versions: of the packages.
         machine: what it ran on.
         format: of the folder.
@@ -59,6 +60,7 @@ class RunFacts:
     fold: int | None
     threads: int
     evaluation_batch_size: int
+    depends_on_batch: bool
     versions: dict[str, str] = field(default_factory=versions)
     machine: str = field(default_factory=system)
     format: int = FORMAT
@@ -100,6 +102,8 @@ def make_model(config: RunConfig, task: Task, node_features: Features, edge_feat
             policy=config.selection,
             pooling=config.pooling,
             readout=config.readout,
+            order=config.order,
+            bag=config.bag,
         )
     )
 
@@ -137,9 +141,26 @@ def load_run(folder: Path) -> Run:
         task["scaling"] = Scaling(tuple(scaling["shift"]), tuple(scaling["scale"]))
     content["task"] = Task(**task)
     for name in ("node_features", "edge_features"):
-        content[name] = Features(content[name]["kind"], tuple(content[name]["sizes"]))
+        content[name] = features_from(content[name])
+    config = read_config(folder / CONFIG)
+    content.setdefault("depends_on_batch", _depended_on_batch(config))
     metrics = _read_json(folder / METRICS) if (folder / METRICS).exists() else {}
-    return Run(folder, read_config(folder / CONFIG), RunFacts(**content), metrics)
+    return Run(folder, config, RunFacts(**content), metrics)
+
+
+def _depended_on_batch(config: RunConfig) -> bool:
+    """What version 0.1 did not write down: whether norms took their statistics from the batch in evaluation."""
+    selection, prediction = config.selection, config.prediction
+    in_policy = selection.name == "learned" and selection.mode == "paper" and selection.picks > 0
+    return in_policy or (prediction.norm == "batch" and not prediction.track_running_stats)
+
+
+def features_from(content: dict[str, Any]) -> Features:
+    """Features as `save_run` writes them; version 0.1 had one kind with its sizes."""
+    if "kind" not in content:
+        return Features(tuple(content["categorical"]), content["real"])
+    sizes = tuple(content["sizes"])
+    return Features(sizes) if content["kind"] == "categorical" else Features(real=sizes[0] if sizes else 0)
 
 
 def _read_json(path: Path) -> dict[str, Any]:

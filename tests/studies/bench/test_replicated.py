@@ -20,9 +20,9 @@ TOLERANCE = 1e-6
 
 
 NODES = {
-    "categorical": Features("categorical", (ATOMS,)),
-    "real": Features("real", (2,)),
-    "constant": Features("constant"),
+    "categorical": Features((ATOMS,)),
+    "real": Features(real=2),
+    "constant": Features(),
 }
 
 
@@ -35,7 +35,7 @@ def both(policy: str, picks: int = 3, nodes: str = "categorical") -> tuple[Subgr
     torch.manual_seed(0)
     config = ModelConfig(
         node_features=NODES[nodes],
-        edge_features=Features("categorical", (BONDS,)) if edges else Features("none"),
+        edge_features=Features((BONDS,)) if edges else Features(),
         prediction=NetworkConfig(channels=8, layers=3),
         policy=PolicyConfig(name=policy, picks=picks, mode="paper", estimator="straight_through", tau=0.7),
     )

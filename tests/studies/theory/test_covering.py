@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 import torch
 
-from policylearn.bags import Bag, Selection
+from policylearn.bags import Selection, mark_nodes
 from policylearn.data import PackedGraphs, make_batch
 from policylearn.data.synthetic import csl_members, csl_unions, union_family
 from policylearn.models import ModelConfig, NetworkConfig, PolicyConfig, build_model
-from policylearn.nn import Graphs, SlotPool, segment_log_softmax
+from policylearn.nn import CopyPool, Graphs, segment_log_softmax
 from policylearn.studies.theory.chance import covered
 from policylearn.studies.theory.checks.hand_built import coverages, random_orders
 from policylearn.studies.theory.depth import diameters
@@ -53,11 +53,11 @@ def test_states_say_where_a_mark_has_arrived() -> None:
     graphs, component = batch_of(drawn), torch.from_numpy(drawn.extras["component"])
     roots = graphs.ptr[:-1].unsqueeze(0) + 3
     with torch.no_grad():
-        bag = Bag.of_picks(Selection(roots), graphs.batch, torch.float32)
+        bag = mark_nodes(graphs, Selection(roots), unmarked=False)
         states = covering_policy(2, 3).encoder(graphs, bag)
     arrived = component == component[roots[0]][graphs.batch]
     # The residual stream adds the mark itself.
-    assert torch.equal(states[:, 0], arrived + bag.marks)
+    assert torch.equal(states[:, 0], arrived + bag.marks[:, 0])
     assert not states[:, 1:].any()
 
 
@@ -96,7 +96,7 @@ def test_other_networks_are_refused() -> None:
         with pytest.raises(ValueError, match="covering weights need a policy with GIN layers"):
             load_covering_weights(build_model(ModelConfig(policy=settings)).policy)
     policy = covering_policy(2, 3)
-    policy.pool = SlotPool("min")
+    policy.pool = CopyPool("min")
     with pytest.raises(ValueError, match="pooled by mean or sum"):
         load_covering_weights(policy)
 

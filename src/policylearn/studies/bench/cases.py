@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Literal
 
-from policylearn.models import NetworkConfig, PolicyConfig
+from policylearn.models import EstimatorName, NetworkConfig, PolicyConfig
 from policylearn.models.config import PolicyName
-from policylearn.policies import Estimator
 from policylearn.wording import nearest_word
 
 Phase = Literal["train", "infer"]
@@ -34,7 +33,7 @@ class Case:
     def title(self) -> str:
         return f"{self.policy} T={self.picks}" if self.picks else self.policy
 
-    def config(self, estimator: Estimator | None) -> PolicyConfig:
+    def config(self, estimator: EstimatorName | None) -> PolicyConfig:
         """The policy's settings: the defaults, with an estimator where it has one."""
         if estimator is None:
             return PolicyConfig(name=self.policy, picks=self.picks)
@@ -137,7 +136,7 @@ class Group:
     def title(self) -> str:
         return f"{self.dataset}, {self.phase}{', deterministic' if self.deterministic else ''}"
 
-    def estimators(self, case: Case) -> tuple[Estimator | None, ...]:
+    def estimators(self, case: Case) -> tuple[EstimatorName | None, ...]:
         """Training a learned policy is measured with both; elsewhere there is nothing to estimate."""
         return ("straight_through", "rloo") if case.policy == "learned" and self.phase == "train" else (None,)
 

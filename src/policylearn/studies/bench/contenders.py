@@ -12,8 +12,7 @@ from torch_geometric.data import Batch
 
 from policylearn.data import BatchLoader, make_batch
 from policylearn.data.packed import Array
-from policylearn.models import ModelConfig, NetworkConfig, PolicyConfig, build_model, calibrate, objective
-from policylearn.policies import Estimator
+from policylearn.models import EstimatorName, ModelConfig, NetworkConfig, PolicyConfig, build_model, calibrate
 from policylearn.studies.bench.cases import Case, Phase
 from policylearn.studies.bench.replicated import ReplicatedGNN
 from policylearn.training import OptimConfig, Source
@@ -48,11 +47,11 @@ class Batches:
             loader.set_epoch(len(self.indices))
             self.indices += loader.index_batches()[: count - len(self.indices)]
 
-    def get(self, turn: int, estimator: Estimator | None = None) -> Batch:
+    def get(self, turn: int, estimator: EstimatorName | None = None) -> Batch:
         """The batch of a round; for `rloo` a K-th of its graphs, since each graph has K bags."""
         return make_batch(self.source.dataset.graphs, self.indices[turn][: self.graphs(estimator)])
 
-    def graphs(self, estimator: Estimator | None) -> int:
+    def graphs(self, estimator: EstimatorName | None) -> int:
         """How many graphs a step takes, as `training.GraphData` counts them."""
         if estimator != "rloo":
             return self.size
@@ -70,7 +69,7 @@ class Batches:
         return make_batch(self.source.dataset.graphs, self.indices[0][order[: max(1, fitting)]])
 
 
-def model_config(source: Source, case: Case, network: NetworkConfig, estimator: Estimator | None) -> ModelConfig:
+def model_config(source: Source, case: Case, network: NetworkConfig, estimator: EstimatorName | None) -> ModelConfig:
     """The model of a case for a dataset."""
     return ModelConfig(
         node_features=source.node_features,
@@ -95,15 +94,9 @@ def make_ours(config: ModelConfig, source: Source, phase: Phase, small: Batch, g
     calibrate(model, [small], generator=generator)
 
     def loss(batch: Batch) -> Tensor:
-        return objective(model, batch, batch.y, task.loss_terms, generator=generator).loss
+        return model.objective(batch, batch.y, task.loss_terms, generator=generator).loss
 
-    step = warm_step(model, phase, model, loss, small, fused=True)
-
-    def threaded(batch: Batch) -> None:
-        with model.threads():  # as training does it
-            step(batch)
-
-    return threaded
+    return warm_step(model, phase, model, loss, small, fused=True)
 
 
 def make_replicated(

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 import torch
 
-from policylearn.policies import Estimator
+from policylearn.models import EstimatorName
 from policylearn.studies.bench.cases import Case, Contender, Group, Settings
 from policylearn.studies.bench.contenders import Batches, Step, make_ours, make_replicated, model_config
 from policylearn.studies.bench.interleave import TimedStep, interleave, rounds_within
@@ -31,7 +31,7 @@ class Key:
 
     case: Case
     contender: Contender
-    estimator: Estimator | None
+    estimator: EstimatorName | None
 
     @property
     def title(self) -> str:
@@ -88,7 +88,7 @@ def measure_group(group: Group, source: Source, settings: Settings, tell: Tell) 
 def _ours(
     group: Group,
     case: Case,
-    estimator: Estimator | None,
+    estimator: EstimatorName | None,
     batches: Batches,
     settings: Settings,
     note: Callable[[Key], None],
@@ -127,7 +127,7 @@ def _replicated(group: Group, case: Case, batches: Batches, settings: Settings) 
     return TimedStep(Key(case, "replicated", None), step, rounds, warm=took < WARM_SECONDS)
 
 
-def _on(batches: Batches, step: Step, estimator: Estimator | None) -> Callable[[int], None]:
+def _on(batches: Batches, step: Step, estimator: EstimatorName | None) -> Callable[[int], None]:
     """A step on the batch of a round; batches are cut before anything is timed."""
     ready = [batches.get(turn, estimator) for turn in range(len(batches.indices))]
     return lambda turn: step(ready[turn])

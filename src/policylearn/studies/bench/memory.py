@@ -85,7 +85,7 @@ def replicated_bytes(config: ModelConfig, case: Case, phase: Phase, batch: Batch
     channels, layers = config.prediction.channels, config.prediction.layers
     copies = bag + selection if phase == "train" else bag
     rows, messages = int((sizes * copies).sum()), int((edges * copies).sum())
-    featured = config.edge_features.kind != "none"
+    featured = config.edge_features.present
     if phase == "train":
         return 4 * channels * layers * (13 * rows + 2 * featured * messages)
     return 4 * channels * (10 * rows + (8 if featured else 2) * messages)

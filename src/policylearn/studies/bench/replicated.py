@@ -69,19 +69,18 @@ class FeatureEncoder(nn.Module):
 
     def __init__(self, features: Features, channels: int) -> None:
         super().__init__()
-        self.kind = features.kind
-        if features.kind == "real":
-            self.linear = nn.Linear(features.sizes[0], channels)
+        self.features = features
+        if features.real:
+            self.linear = nn.Linear(features.real, channels)
         else:
-            sizes = features.sizes if features.kind == "categorical" else (1,)
-            self.tables = nn.ModuleList(nn.Embedding(size, channels) for size in sizes)
+            self.tables = nn.ModuleList(nn.Embedding(size, channels) for size in features.categorical or (1,))
 
     def forward(self, x: Tensor) -> Tensor:
         """Encode, ``(N, F) -> (N, C)``."""
-        if self.kind == "real":
+        if self.features.real:
             numbers: Tensor = self.linear(x.to(self.linear.weight.dtype))
             return numbers
-        ids = x if self.kind == "categorical" else x.new_zeros(len(x), 1, dtype=torch.long)
+        ids = x if self.features.categorical else x.new_zeros(len(x), 1, dtype=torch.long)
         encoded: Tensor = self.tables[0](ids[:, 0])
         for column, table in enumerate(self.tables[1:], start=1):
             encoded = encoded + table(ids[:, column])
@@ -95,7 +94,7 @@ class Layer(nn.Module):
         super().__init__()
         inputs = channels + marks
         self.residual = residual
-        self.edges = None if edges.kind == "none" else FeatureEncoder(edges, inputs)
+        self.edges = FeatureEncoder(edges, inputs) if edges.present else None
         conv = GINConv if self.edges is None else GINEConv
         self.conv_h = conv(_mlp(inputs, channels, track), train_eps=True)
         self.norm_h = nn.BatchNorm1d(channels, track_running_stats=track)

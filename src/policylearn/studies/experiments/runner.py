@@ -19,10 +19,10 @@ from policylearn.studies.experiments.summary import REPEATED
 from policylearn.studies.experiments.timing import measure_ms
 from policylearn.training import DataConfig, RunConfig, Source, fit, load_run, load_source
 from policylearn.training.checkpoints import Checkpoints
-from policylearn.training.fit import CHECKPOINTS, describe
+from policylearn.training.fit import CHECKPOINTS, describe_dataset
 from policylearn.training.folds import parts_of, read_history
 from policylearn.training.ledger import Ledger, Outcome, OutOfTimeError, run_jobs
-from policylearn.training.provenance import commit, describe_machine
+from policylearn.training.provenance import commit, describe_machine, versions
 from policylearn.training.runs import HISTORY
 from policylearn.training.settings import differences, plain
 
@@ -94,10 +94,9 @@ def perform(job: Job, source: Source, folder: Path, callbacks: Sequence[lightnin
     if job.experiment.measure != "metric":
         started = time.perf_counter()
         value = measure_ms(job.config, source, job.experiment.measure)
-        facts = describe(source, job.config.fit, 0)
         nothing: dict[str, Any] = {"best_epoch": None, "valid": None, "parameters": {}}
         figures = nothing | {"test": value, "seconds": time.perf_counter() - started}
-        return record_of(job, figures, facts.dataset, facts.versions, "test", {})
+        return record_of(job, figures, describe_dataset(source.dataset), versions(), "test", {})
     parts = parts_of(source.dataset.splits) if job.cell.column.protocol.repeat == "fold" else ("valid",)
     fold = job.config.data.fold or 0
     done = fit(job.config, source, folder, fold=fold, resume=True, callbacks=callbacks, every_epoch=parts)

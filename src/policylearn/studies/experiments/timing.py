@@ -11,7 +11,6 @@ import torch
 from policylearn.data import BatchLoader
 from policylearn.studies.experiments.declaration import Measure
 from policylearn.training import RunConfig, Source, evaluate, make_model
-from policylearn.training.fit import samples_of
 from policylearn.training.module import RunModule
 
 
@@ -30,7 +29,7 @@ def measure_ms(config: RunConfig, source: Source, measure: Measure) -> float:
     model = make_model(config, dataset.task, source.node_features, source.edge_features)
     if measure == "train_ms":
         module = RunModule(model, dataset.task, config.optim, seed=config.fit.seed)
-        samples = samples_of(config)
+        samples = model.bags_per_graph
         loader = BatchLoader(
             dataset.graphs,
             split.train,
@@ -39,11 +38,10 @@ def measure_ms(config: RunConfig, source: Source, measure: Measure) -> float:
             seed=config.fit.seed,
             parts=samples,
         )
-        with model.threads():
-            train_steps(module, loader, most=3)
-            started = time.perf_counter()
-            train_steps(module, loader)
-            return (time.perf_counter() - started) * 1000
+        train_steps(module, loader, most=3)
+        started = time.perf_counter()
+        train_steps(module, loader)
+        return (time.perf_counter() - started) * 1000
     batch_size = config.fit.evaluation_batch_size or config.fit.batch_size
     test = BatchLoader(dataset.graphs, split.test, batch_size=batch_size)
     with deterministic(measure == "test_ms_deterministic"):

@@ -8,7 +8,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from policylearn.policies import Estimator
+from policylearn.models import EstimatorName
 from policylearn.studies.theory.gradients import GradientConfig, Push, measure
 from policylearn.studies.theory.learning import LearningConfig
 from policylearn.training.ledger import Ledger, read_record, run_jobs
@@ -77,7 +77,7 @@ def load_gradients(path: Path) -> GradientRecord:
 
 def gradient_rows(records: Iterable[GradientRecord]) -> list[tuple[str, ...]]:
     """A row per estimator, temperature and number of steps, in the order of `HEADINGS`."""
-    groups: dict[tuple[Estimator, float, int], list[Push]] = {}
+    groups: dict[tuple[EstimatorName, float, int], list[Push]] = {}
     for record in records:
         for push in record.pushes:
             groups.setdefault((push.estimator, push.tau, record.config.learning.steps), []).append(push)

@@ -9,11 +9,11 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from policylearn.models import SubgraphGNN, calibrate, objective
-from policylearn.policies import Estimator, LearnedPolicy
+from policylearn.models import EstimatorName, PolicyConfig, SubgraphGNN, build_estimator, calibrate
+from policylearn.policies import LearnedPolicy
 from policylearn.studies.theory.learning import LearningConfig, csl_task, fresh_graphs, new_model
 
-CANDIDATES: tuple[tuple[Estimator, float], ...] = (
+CANDIDATES: tuple[tuple[EstimatorName, float], ...] = (
     ("rloo", 1.0),
     ("straight_through", 0.33),
     ("straight_through", 1.0),
@@ -64,7 +64,7 @@ class Push:
         scatter: standard deviation of the share over single gradients.
     """
 
-    estimator: Estimator
+    estimator: EstimatorName
     tau: float
     along: float
     error: float
@@ -121,7 +121,7 @@ def with_undecided_policy(config: LearningConfig, tick: Callable[[], None]) -> S
     for _ in range(config.steps):
         batch = next(fresh)
         optimiser.zero_grad()
-        objective(model, batch, batch.y, task.loss_terms, generator=draws).loss.backward()  # type: ignore[no-untyped-call]
+        model.objective(batch, batch.y, task.loss_terms, generator=draws).loss.backward()  # type: ignore[no-untyped-call]
         optimiser.step()
         tick()
     unseen = fresh_graphs(config, 2, config.graphs)
@@ -138,16 +138,17 @@ def learned_policy(model: SubgraphGNN) -> LearnedPolicy:
 
 
 def gradients(
-    model: SubgraphGNN, config: LearningConfig, estimator: Estimator, tau: float, *, stream: int, batches: int
+    model: SubgraphGNN, config: LearningConfig, estimator: EstimatorName, tau: float, *, stream: int, batches: int
 ) -> Iterator[Tensor]:
     """Gradients of the selection network's weights, of as many bags for every estimator, ``(W,)`` each."""
     policy, task = learned_policy(model), csl_task(config.classes)
-    policy.estimator, policy.tau, policy.standardise = estimator, tau, False
+    settings = PolicyConfig(estimator=estimator, tau=tau, samples=config.samples, standardise=False)
+    policy.estimator = build_estimator(settings)
     weights = list(policy.parameters())
-    graphs = config.bags // config.samples if estimator == "rloo" else config.bags
+    graphs = config.bags // policy.bags_per_graph
     fresh, draws = fresh_graphs(config, stream, graphs), torch.Generator().manual_seed(stream)
     for _ in range(batches):
         batch = next(fresh)
-        loss = objective(model, batch, batch.y, task.loss_terms, generator=draws).loss
+        loss = model.objective(batch, batch.y, task.loss_terms, generator=draws).loss
         found = torch.autograd.grad(loss, weights, allow_unused=True, materialize_grads=True)
         yield torch.cat([part.flatten() for part in found])

@@ -16,22 +16,22 @@ from policylearn.bags import Selection
 from policylearn.data import DataError, Task, make_batch
 from policylearn.data.synthetic import csl_members, csl_unions, union_classes
 from policylearn.models import (
+    EstimatorName,
     ModelConfig,
     NetworkConfig,
     PolicyConfig,
     SubgraphGNN,
     build_model,
     calibrate,
-    objective,
 )
 from policylearn.models.config import PolicyName
 from policylearn.nn import Graphs, NodePooling
-from policylearn.policies import ESTIMATORS, Estimator, LearnedPolicy
+from policylearn.policies import LearnedPolicy
 from policylearn.studies.theory.chance import covered
 
-Method = Literal["rloo", "straight_through", "gapped", "random", "none", "full"]
+Method = Literal["reinforce", "rloo", "straight_through", "gapped", "random", "none", "full"]
 METHODS: tuple[Method, ...] = get_args(Method)
-LEARNED = ESTIMATORS
+LEARNED: tuple[EstimatorName, ...] = get_args(EstimatorName)
 
 
 @dataclass(frozen=True)
@@ -174,7 +174,7 @@ def learn(config: LearningConfig, report: Callable[[int, float, Evaluation | Non
         started = time.perf_counter(), time.process_time()
         model.train()
         batch = next(fresh)
-        found = objective(model, batch, batch.y, task.loss_terms, generator=draws)
+        found = model.objective(batch, batch.y, task.loss_terms, generator=draws)
         optimiser.zero_grad()
         found.loss.backward()  # type: ignore[no-untyped-call]
         if config.clip > 0:
@@ -259,7 +259,7 @@ def new_model(config: LearningConfig) -> SubgraphGNN:
         )
 
 
-def named_policy(method: Method) -> tuple[PolicyName, Estimator]:
+def named_policy(method: Method) -> tuple[PolicyName, EstimatorName]:
     """The policy of a method, and how it learns if it does."""
     match method:
         case "random" | "none" | "full":

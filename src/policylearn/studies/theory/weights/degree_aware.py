@@ -8,10 +8,11 @@ from torch_geometric.nn import GraphConv
 
 from policylearn.nn import (
     MLP,
-    ConstantEncoder,
+    CopyPool,
+    Features,
+    NodeEncoder,
     NoNorm,
     PyGConv,
-    SlotPool,
     StreamLayer,
     TwoStreamEncoder,
     TwoStreamLayer,
@@ -43,7 +44,7 @@ def degree_aware_policy(threshold: int, picks: int, *, mask_selected: bool = Tru
         picks=picks,
         mask_selected=mask_selected,
         add_graph_mean=False,
-        pooling=SlotPool("min"),
+        pooling=CopyPool("min"),
     )
     policy.load_state_dict(appendix_weights(policy.state_dict(), threshold))
     return policy.eval()
@@ -59,7 +60,7 @@ def encoder() -> TwoStreamEncoder:
     for depth in range(LAYERS):
         marks = 1 if depth == 0 else CHANNELS
         layers.append(TwoStreamLayer(stream(CHANNELS + marks), stream(marks), residual=False))
-    features: nn.Module = ConstantEncoder(CHANNELS - 1)
+    features: nn.Module = NodeEncoder(Features(), CHANNELS - 1)
     return TwoStreamEncoder(features, layers)
 
 

@@ -10,15 +10,16 @@ import torch
 from torch import Tensor, nn
 from torch_geometric.nn import GraphConv
 
-from policylearn.bags import Bag
+from policylearn.bags import mark_nodes
 from policylearn.nn import (
+    CopyPool,
+    Features,
     Graphs,
+    NodeEncoder,
     NoNorm,
     PyGConv,
-    RealEncoder,
     SingleStreamEncoder,
     SingleStreamLayer,
-    SlotPool,
     StreamLayer,
     TwoStreamEncoder,
     TwoStreamLayer,
@@ -44,14 +45,14 @@ class OneShot(nn.Module):
         super().__init__()
         self.picks, self.features, self.channels = picks, features, channels
         self.encoder = SingleStreamEncoder(
-            RealEncoder(features, channels),
+            NodeEncoder(Features(real=features), channels),
             [SingleStreamLayer(stream(channels, channels), residual=False) for _ in range(layers)],
         )
         self.head = nn.Linear(channels, picks)
 
     def forward(self, graphs: Graphs) -> Tensor:
         """The logits of each pick, a column a pick, ``(N, T)``."""
-        bag = Bag.of(NoPolicy()(graphs), graphs.batch, self.head.weight.dtype)
+        bag = mark_nodes(graphs, NoPolicy()(graphs), dtype=self.head.weight.dtype)
         logits: Tensor = self.head(self.encoder(graphs, bag))
         return logits
 
@@ -86,12 +87,12 @@ def one_shot_policy(network: OneShot, *, mask_selected: bool = False) -> Learned
         marks = 1 if depth == 0 else width
         layers.append(TwoStreamLayer(stream(width + marks, width), stream(marks, width), residual=False))
     policy = LearnedPolicy(
-        TwoStreamEncoder(RealEncoder(network.features, width - 1), layers),
+        TwoStreamEncoder(NodeEncoder(Features(real=network.features), width - 1), layers),
         Selector(width, network.picks),
         picks=network.picks,
         mask_selected=mask_selected,
         add_graph_mean=False,
-        pooling=SlotPool("sum"),
+        pooling=CopyPool("sum"),
     ).to(network.head.weight.dtype)
     policy.load_state_dict(hosting_weights(network.state_dict(), policy.state_dict(), network.picks))
     return policy.eval()

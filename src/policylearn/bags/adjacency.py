@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import torch
 from torch import Tensor
 
-# torch says once a process that CSR tensors are in beta; that is not news for a user of this package.
+# torch says once per process that CSR tensors are in beta; that is not news for a user of this package.
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
     torch.sparse_csr_tensor(
@@ -71,7 +71,7 @@ class Adjacency:
         return len(self.source)
 
     @cached_property
-    def heard_by(self) -> Tensor:
+    def outgoing_targets(self) -> Tensor:
         """Target of each message, grouped by source, ``(E,)``."""
         return self.target.index_select(0, self.outgoing)
 
@@ -103,11 +103,20 @@ class Adjacency:
         k = torch.arange(len(message), device=copies.device) - first.index_select(0, message)
         source = row_ptr.index_select(0, self.source.index_select(0, message)) + k
         target = row_ptr.index_select(0, self.target.index_select(0, message)) + k
-        rows = Adjacency.of(torch.stack([source, target]), int(row_ptr[-1]))
+        return self.induced(source, target, message, int(row_ptr[-1]))
+
+    def induced(self, source: Tensor, target: Tensor, message: Tensor, num_rows: int) -> Adjacency:
+        """An adjacency over rows of which each edge stands for a message of this one.
+
+        Args:
+            source: row that each edge comes from, ``(E',)``.
+            target: row that each edge goes to, ``(E',)``.
+            message: which message of this adjacency each edge stands for, ``(E',)``.
+            num_rows: how many rows there are.
+        """
+        rows = Adjacency.of(torch.stack([source, target]), num_rows)
         edge = self.edge.index_select(0, message).index_select(0, rows.edge)
-        return Adjacency(
-            rows.num_nodes, rows.target_ptr, rows.source, rows.target, edge, rows.source_ptr, rows.outgoing
-        )
+        return replace(rows, edge=edge)
 
 
 def pointers(ids: Tensor, size: int) -> Tensor:

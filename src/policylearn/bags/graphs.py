@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 import torch
 from torch import Tensor
 from torch_geometric.data import Batch, Data
 
-from policylearn.bags import Bag
-from policylearn.kernels import Adjacency, Layout
+from policylearn.bags.adjacency import Adjacency
+
+KNOWN = {"x", "x_real", "edge_index", "edge_attr", "batch", "ptr", "y"}
+"""What a PyG ``Batch`` holds under names of our own meaning; every other tensor of it is an extra."""
 
 
 @dataclass(frozen=True)
@@ -60,9 +63,11 @@ class Graphs:
         members: which node belongs to which graph.
         adjacency: the edges.
         edge_index: the edges as given.
+        real: numbers per node beside category ids in ``x`` (the batch's ``x_real``), None where there are none.
+        extras: every further tensor of the batch, such as what transforms of the data attached.
 
     Shapes:
-        x ``(N, F)``, edge_attr ``(E, D)``, edge_index ``(2, E)``.
+        x ``(N, F)``, edge_attr ``(E, D)``, edge_index ``(2, E)``, real ``(N, F')``.
     """
 
     x: Tensor
@@ -70,6 +75,8 @@ class Graphs:
     members: Members
     adjacency: Adjacency
     edge_index: Tensor
+    real: Tensor | None = None
+    extras: Mapping[str, Tensor] = field(default_factory=dict)
 
     @staticmethod
     def of(batch: Graphs | Batch | Data) -> Graphs:
@@ -98,7 +105,11 @@ class Graphs:
         if edge_attr is not None and edge_attr.dim() == 1:
             edge_attr = edge_attr.unsqueeze(1)
         x = x.unsqueeze(1) if x.dim() == 1 else x
-        return Graphs(x, edge_attr, Members(assignment, ptr), Adjacency.of(edge_index, nodes), edge_index)
+        extras = {name: value for name, value in batch if name not in KNOWN and isinstance(value, Tensor)}
+        return Graphs(
+            x, edge_attr, Members(assignment, ptr), Adjacency.of(edge_index, nodes), edge_index,
+            real=getattr(batch, "x_real", None), extras=extras,
+        )  # fmt: skip
 
     @property
     def batch(self) -> Tensor:
@@ -122,21 +133,3 @@ class Graphs:
     def sizes(self) -> Tensor:
         """Nodes of each graph, ``(G,)``."""
         return self.members.sizes
-
-    def repeat(self, times: int) -> Graphs:
-        """The whole batch ``times`` over; graph g of round k becomes graph ``k * G + g``."""
-        rounds = torch.arange(times, device=self.batch.device).unsqueeze(1)
-        shifted = self.edge_index.unsqueeze(1) + rounds * self.num_nodes  # (2, K, E)
-        edge_index = shifted.reshape(2, -1)
-        return Graphs(
-            x=self.x.repeat(times, 1),
-            edge_attr=None if self.edge_attr is None else self.edge_attr.repeat(times, 1),
-            members=self.members.repeat(times),
-            adjacency=Adjacency.of(edge_index, self.num_nodes * times),
-            edge_index=edge_index,
-        )
-
-
-def rows_of(graphs: Graphs, bag: Bag) -> Layout:
-    """How the rows of a bag of these graphs hang together."""
-    return Layout(graphs.adjacency, bag.row_ptr, bag.width)

@@ -1,0 +1,85 @@
+"""All that training, prediction, studies and the command know of a model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import torch
+from torch import Tensor
+from torch_geometric.data import Batch, Data
+
+from policylearn.bags import Graphs, Members, Selection
+from policylearn.nn import segment_sum
+
+LossTerms = Callable[[Tensor, Tensor], tuple[Tensor, Tensor]]
+"""Outputs and targets to the loss of every label and whether it is known, both ``(R, K)``."""
+
+AnyBatch = Batch | Data | Graphs
+
+
+@dataclass(frozen=True)
+class Objective:
+    """What one training step minimises, and what it saw on the way.
+
+    Args:
+        loss: to be minimised; its gradient reaches all networks.
+        prediction_loss: the mean loss, for logs.
+        outputs: the model's outputs; with K bags per graph, of all of them.
+        costs: each graph's own loss, the mean over its bags, without gradient.
+        selection: the picks, where the model makes any.
+
+    Shapes:
+        loss and prediction_loss scalar; outputs ``(K * G, outputs)``, costs ``(G,)``.
+    """
+
+    loss: Tensor
+    prediction_loss: Tensor
+    outputs: Tensor
+    costs: Tensor
+    selection: Selection | None = None
+
+
+class GraphModel(Protocol):
+    """An ``nn.Module`` over PyG batches.
+
+    A model may also have ``bags_per_graph`` (how many bags it draws per graph in a training step; one if it says
+    nothing), ``training_pass(batch, generator=...)`` (a forward pass as in a training step, where that is not the plain
+    one) and ``selection_parameters()`` (weights that have a learning rate of their own).
+    """
+
+    @property
+    def depends_on_batch(self) -> bool:
+        """Whether an output in evaluation may depend on what else is in the batch."""
+
+    def __call__(self, batch: Any, *, generator: torch.Generator | None = None) -> Tensor:
+        """Outputs, ``(G, outputs)`` (node tasks: ``(N, outputs)``)."""
+
+    def objective(
+        self, batch: Any, y: Tensor, terms: LossTerms, *, generator: torch.Generator | None = None
+    ) -> Objective:
+        """One training step's loss.
+
+        Args:
+            batch: G graphs.
+            y: their targets, one row per graph (node tasks: one per node).
+            terms: the loss of each label; the mean is over the known ones.
+            generator: where randomness is drawn from.
+        """
+
+
+def plain_objective(outputs: Tensor, y: Tensor, terms: LossTerms, members: Members) -> Objective:
+    """The mean loss over known labels: the objective of models that learn nothing but to predict."""
+    values, known = terms(outputs, y)
+    mean = values.sum() / known.sum().clamp(min=1)
+    return Objective(mean, mean.detach(), outputs, graph_costs(values.detach(), known, members))
+
+
+def graph_costs(values: Tensor, known: Tensor, members: Members) -> Tensor:
+    """Each graph's mean loss over its known labels, those of its nodes in node tasks, ``(R, K) -> (G,)``."""
+    total, count = values.sum(1), known.sum(1).to(values.dtype)
+    if len(total) != members.num_graphs:
+        total = segment_sum(total, members.batch, members.num_graphs)
+        count = segment_sum(count, members.batch, members.num_graphs)
+    return total / count.clamp(min=1)

@@ -1,0 +1,142 @@
+"""Sums along edges in plain PyTorch: they run on any device, and their gradients need no atomic additions.
+
+Rows may be wide: ``(N, S * C)`` holds S copies of every node side by side, so that one adjacency serves all copies.
+"""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import torch
+from torch import Tensor
+from torch.autograd import Function
+from torch.autograd.function import once_differentiable
+
+from policylearn.bags import Adjacency, Bag
+
+
+def gin_sum(states: Tensor, bag: Bag, scale: Tensor) -> Tensor:
+    """``scale * states[v] + sum over edges (u, v) of states[u]``, for every copy.
+
+    Shapes:
+        states and result ``(R, C)``, scale ``(1,)``.
+    """
+    adjacency, width = bag.wide()
+    wide = states.reshape(adjacency.num_nodes, width * states.shape[1])  # (N * S, C) -> (N, S * C)
+    return scale * states + neighbour_sum(wide, adjacency).view_as(states)
+
+
+def gine_sum(states: Tensor, bag: Bag, scale: Tensor, values: Tensor, index: Tensor | None) -> Tensor:
+    """``scale * states[v] + sum over edges (u, v) of relu(states[u] + e)``, for every copy.
+
+    Args:
+        states: of every row.
+        bag: the copies.
+        scale: of a node's own state.
+        values: the edges' vectors e: rows of a table, or one per column of ``edge_index``.
+        index: which row of the table each column of ``edge_index`` has; None if there is one vector per edge.
+
+    Shapes:
+        states and result ``(R, C)``, scale ``(1,)``, values ``(K, C)`` or ``(E, C)``, index ``(E,)``.
+    """
+    check_edges(bag.adjacency, values, states.shape[1], shared=index is not None)
+    values = values.to(states.dtype)  # mixed precision may give them different ones
+    adjacency, width = bag.wide()
+    term = values.index_select(0, adjacency.kinds(index))
+    wide = states.reshape(adjacency.num_nodes, width * states.shape[1])
+    messages = gather(wide, adjacency).view(len(term), width, states.shape[1])  # (E, S, C)
+    messages = torch.relu(messages + term.unsqueeze(1))
+    return scale * states + collect(messages.flatten(1), adjacency).view_as(states)
+
+
+def check_edges(adjacency: Adjacency, values: Tensor, width: int, *, shared: bool) -> None:
+    """Raise a `ValueError` where the edges' vectors do not fit the states that they are added to, or the edges.
+
+    Args:
+        adjacency: the edges.
+        values: rows of a table, or one per column of ``edge_index``, ``(K, C)``.
+        width: C of the states.
+        shared: whether they are rows of a table.
+    """
+    if values.shape[1] != width:
+        raise ValueError(
+            f"edge vectors of {values.shape[1]} channels are added to states of {width};"
+            f" build the edge encoder with {width} channels"
+        )
+    most = 1 + int(adjacency.edge.max()) if adjacency.num_edges else 0
+    if not shared and len(values) < most:
+        raise ValueError(
+            f"there are {len(values)} edge vectors for {most} edges;"
+            " 'edge_attr' needs a row for each column of 'edge_index'"
+        )
+
+
+def neighbour_sum(rows: Tensor, adjacency: Adjacency) -> Tensor:
+    """``out[v] = sum over edges (u, v) of rows[u]``.
+
+    Shapes:
+        rows and result ``(N, W)``.
+    """
+    return cast(Tensor, _NeighbourSum.apply(rows, adjacency))  # type: ignore[no-untyped-call]
+
+
+def gather(rows: Tensor, adjacency: Adjacency) -> Tensor:
+    """The source's row for each message, ``(N, W) -> (E, W)``."""
+    return cast(Tensor, _Gather.apply(rows, adjacency))  # type: ignore[no-untyped-call]
+
+
+def collect(messages: Tensor, adjacency: Adjacency) -> Tensor:
+    """Sum the messages of each target, ``(E, W) -> (N, W)``."""
+    return cast(Tensor, _Collect.apply(messages, adjacency))  # type: ignore[no-untyped-call]
+
+
+def multiply(ptr: Tensor, columns: Tensor, dense: Tensor) -> Tensor:
+    """Product of a 0/1 matrix in compressed rows with a dense one; repeated entries count as often as they stand."""
+    if len(columns) == 0:
+        return dense.new_zeros(len(ptr) - 1, dense.shape[1])
+    half = dense.dtype in (torch.bfloat16, torch.float16)
+    if dense.device.type == "cpu" and (half or torch.is_autocast_enabled("cpu")):
+        # The CPU's sparse product knows no half precision; sums are better kept in single precision anyway.
+        with torch.autocast("cpu", enabled=False):
+            return multiply(ptr, columns, dense.float() if half else dense).to(dense.dtype)
+    ones = torch.ones(len(columns), dtype=dense.dtype, device=dense.device)
+    size = (len(ptr) - 1, len(dense))
+    matrix = torch.sparse_csr_tensor(ptr, columns, ones, size=size, check_invariants=False)
+    return cast(Tensor, torch.sparse.mm(matrix, dense))
+
+
+class _NeighbourSum(Function):
+    @staticmethod
+    def forward(ctx: Any, rows: Tensor, adjacency: Adjacency) -> Tensor:
+        ctx.adjacency = adjacency
+        return multiply(adjacency.target_ptr, adjacency.source, rows)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None]:
+        return multiply(ctx.adjacency.source_ptr, ctx.adjacency.outgoing_targets, grad.contiguous()), None
+
+
+class _Gather(Function):
+    @staticmethod
+    def forward(ctx: Any, rows: Tensor, adjacency: Adjacency) -> Tensor:
+        ctx.adjacency = adjacency
+        return rows.index_select(0, adjacency.source)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None]:
+        return multiply(ctx.adjacency.source_ptr, ctx.adjacency.outgoing, grad.contiguous()), None
+
+
+class _Collect(Function):
+    @staticmethod
+    def forward(ctx: Any, messages: Tensor, adjacency: Adjacency) -> Tensor:
+        ctx.adjacency = adjacency
+        everyone = torch.arange(adjacency.num_edges, device=messages.device)
+        return multiply(adjacency.target_ptr, everyone, messages)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None]:
+        return grad.index_select(0, ctx.adjacency.target), None
