@@ -4,22 +4,28 @@ from policylearn.models.calibration import calibrate
 from policylearn.models.config import BagConfig, EstimatorName, ModelConfig, NetworkConfig, PolicyConfig
 from policylearn.models.protocol import GraphModel, LossTerms, Objective, graph_costs, plain_objective
 from policylearn.models.recipes import build_estimator, build_model, build_rule
+from policylearn.models.registry import SYSTEMS, Inputs, System, find_system, register
 from policylearn.models.subgraph_gnn import SubgraphGNN
 
 __all__ = [
+    "SYSTEMS",
     "BagConfig",
     "EstimatorName",
     "GraphModel",
+    "Inputs",
     "LossTerms",
     "ModelConfig",
     "NetworkConfig",
     "Objective",
     "PolicyConfig",
     "SubgraphGNN",
+    "System",
     "build_estimator",
     "build_model",
     "build_rule",
     "calibrate",
+    "find_system",
     "graph_costs",
     "plain_objective",
+    "register",
 ]
