@@ -34,7 +34,7 @@ demo: $(READY)
 	@$(BIN)/policylearn demo
 
 test: lint
-	@echo "test: pytest in $(WORKERS) processes, data root $(or $(POLICYLEARN_DATA),not set: tests on real data are skipped)"
+	@echo "test: pytest in $(WORKERS) processes, data root $(or $(POLICYLEARN_DATA),not set: tests on large data are skipped)"
 	@$(BIN)/pytest -q -n $(WORKERS)
 
 lint: $(READY)

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch_geometric.data import Batch, Data
 
-from policylearn.data import DataError, PackedGraphs, load_dataset, make_batch, make_data
+from policylearn.data import CATALOG, DataError, PackedGraphs, load_dataset, make_batch, make_data
 
 
 def assert_same(ours: Data, theirs: Data) -> None:
@@ -75,7 +75,7 @@ def test_any_choice_equals_pyg(seed: int, floats: bool, edge_columns: int, per_n
 
 @pytest.mark.parametrize("name", ["zinc", "ogbg-moltox21", "reddit-binary", "csl", "counting-er"])
 def test_real_data_equals_pyg(stored: Callable[[str], Path], name: str) -> None:
-    root = stored("zinc12k.npz").parent
+    root = stored(CATALOG[name].file).parent
     graphs = load_dataset(name, root=root, target="star" if name == "counting-er" else None).graphs
     indices = np.random.default_rng(0).choice(len(graphs), 20, replace=False).tolist()
     assert_same_batch(graphs, indices)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 from pathlib import Path
 
@@ -17,12 +16,12 @@ from policylearn.bags import Selection
 from policylearn.models import ModelConfig, NetworkConfig, PolicyConfig, SubgraphGNN, build_model
 from policylearn.nn import Features, Graphs
 from policylearn.policies import FullPolicy, LearnedPolicy
+from tests.golden.location import GOLDEN
 
-FOLDER = Path(os.environ.get("POLICYLEARN_GOLDEN", Path(__file__).parents[3] / "shared" / "golden"))
-CASES = sorted(FOLDER.glob("*.npz"))
+CASES = sorted(GOLDEN.glob("*.npz"))
 
 pytestmark = pytest.mark.skipif(
-    not CASES, reason=f"no golden cases in {FOLDER}; set POLICYLEARN_GOLDEN to their folder"
+    not CASES, reason=f"no golden cases in {GOLDEN}; set POLICYLEARN_GOLDEN to their folder"
 )
 
 
