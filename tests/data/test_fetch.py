@@ -17,8 +17,7 @@ import torch
 from scipy.sparse import coo_matrix
 from torch_geometric.datasets import ZINC, GNNBenchmarkDataset, TUDataset
 
-from policylearn.data import CATALOG, DataError, PackedGraphs, load_dataset
-from policylearn.data.catalog import Entry
+from policylearn.data import CATALOG, DataError, Entry, PackedGraphs, load_dataset
 from policylearn.data.fetch import Download, fetch
 from policylearn.data.packed import GRAPH_ARRAYS
 from policylearn.data.plainpickle import read_plain_pickle

@@ -13,13 +13,14 @@ import pytest
 import torch
 
 from policylearn.data import CATALOG, DataError, Dataset, load_dataset, make_batch
+from policylearn.data.datasets.entry import CONFIGS
 from policylearn.data.root import data_root
 from policylearn.data.synthetic import molecule_like
 from policylearn.training import ConfigError, RunConfig, make_model
 from policylearn.training.data_source import describe_features
 from policylearn.training.fit import count_parameters
 from policylearn.training.module import RunModule
-from policylearn.training.presets import SHIPPED, preset, preset_names
+from policylearn.training.presets import preset, preset_names
 
 TAUS, DROPS, RATES = [0.33, 0.66, 1.0, 2.0], [0.0, 0.3, 0.5], [0.01, 0.001]
 POLICIES = ("learned", "random", "full", "none")
@@ -125,7 +126,7 @@ def test_every_file_is_named_by_the_appendix() -> None:
 
 @pytest.mark.parametrize("name", preset_names())
 def test_every_file_says_what_it_follows(name: str) -> None:
-    text = (SHIPPED / f"{name}.yaml").read_text(encoding="utf-8")
+    text = (CONFIGS / f"{name}.yaml").read_text(encoding="utf-8")
     head = text.split("data:")[0]
     assert all(line.startswith("#") for line in head.splitlines())
     assert 'Follows the paper\'s appendix "Experimental Details", paragraph "' in head
@@ -134,7 +135,7 @@ def test_every_file_says_what_it_follows(name: str) -> None:
 
 
 def test_the_folder_at_the_root_is_the_shipped_one() -> None:
-    assert (Path(__file__).parents[2] / "configs").resolve() == SHIPPED.resolve()
+    assert (Path(__file__).parents[2] / "configs").resolve() == CONFIGS.resolve()
 
 
 @pytest.mark.parametrize(("kind", "root"), [("sdist", "src/"), ("wheel", "")])

@@ -114,7 +114,7 @@ def look_up(entry: Entry, root: Path) -> Found:
 
     home, path = entry.home, root / entry.file
     if not path.exists():
-        way = f"by hand: {home.credit}" if home.kind == "by hand" else home.credit
+        way = f"by hand: {home.credit}" if home.unpack is None else home.credit
         return Found(False, way, entry.nodes, entry.edges)
     arrays = read_arrays(path, only=("origin", "node_ptr", "edge_ptr"))
     nodes, edges = (int(arrays[name][-1]) if name in arrays else None for name in ("node_ptr", "edge_ptr"))

@@ -1,7 +1,6 @@
 """Datasets, tasks, splits, converters, synthetic graphs and batches."""
 
 from policylearn.data.batches import make_batch, make_data
-from policylearn.data.catalog import CATALOG, Entry
 from policylearn.data.convert import (
     MoleculeTable,
     pack_molecules,
@@ -11,7 +10,8 @@ from policylearn.data.convert import (
     pack_tu_folder,
     read_csv,
 )
-from policylearn.data.datasets import Dataset, infer_task, load_dataset, load_file
+from policylearn.data.dataset import Dataset, infer_task, load_dataset, load_file
+from policylearn.data.datasets import CATALOG, Entry
 from policylearn.data.loader import BatchLoader
 from policylearn.data.metrics import build_metric
 from policylearn.data.packed import DataError, PackedGraphs

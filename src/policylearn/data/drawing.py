@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from policylearn.data.datasets import Dataset
+from policylearn.data.dataset import Dataset
 from policylearn.data.packed import Array, DataError, PackedGraphs, as_table
 from policylearn.data.subset import check_indices, targets_are_per_node
 

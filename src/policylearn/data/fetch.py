@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import pickle
 import shutil
 import tempfile
@@ -13,10 +14,9 @@ from pathlib import Path
 
 import numpy as np
 
-from policylearn.data.catalog import Entry
+from policylearn.data.datasets import Entry
 from policylearn.data.packed import DataError, PackedGraphs
 from policylearn.data.root import VARIABLE
-from policylearn.data.unpack import READERS
 
 Download = Callable[[str, Path], None]
 TIMEOUT_SECONDS = 60
@@ -41,7 +41,8 @@ def fetch(entry: Entry, root: Path, download: Download = download_file) -> Path:
         download: gets an address and a path to write to; the one step that needs a network.
     """
     target = root / entry.file
-    if entry.home.kind == "by hand":
+    unpack = entry.home.unpack
+    if unpack is None:
         raise DataError(
             f"dataset '{entry.name}' is not in the data root and cannot be fetched by itself: convert the data of"
             f" {entry.home.credit} ({entry.home.archive}) to the packed form with policylearn.data.pack_pyg or"
@@ -50,7 +51,7 @@ def fetch(entry: Entry, root: Path, download: Download = download_file) -> Path:
     with tempfile.TemporaryDirectory(prefix="policylearn-") as scratch:
         folder = collect(entry, root, Path(scratch), download)
         try:
-            graphs = READERS[entry.home.kind](folder, entry.home)
+            graphs = unpack(folder)
         except (OSError, LookupError, AttributeError, TypeError, pickle.UnpicklingError) as error:
             raise DataError(
                 f"dataset '{entry.name}': {entry.home.archive} is not laid out as expected"
@@ -71,12 +72,12 @@ def fetch(entry: Entry, root: Path, download: Download = download_file) -> Path:
 def collect(entry: Entry, root: Path, scratch: Path, download: Download) -> Path:
     """Bring the files of a home together in one folder: the archive's content and the index files."""
     home, placed = entry.home, root / "official"
-    if home.kind == "alchemy":
-        copy_alchemy_indices(entry, placed / "alchemy", scratch)
+    check_by_hand(entry, placed / entry.name)
     by_hand = placed / home.archive_name
     archive = by_hand if by_hand.exists() else scratch / home.archive_name
     if not archive.exists():
         _download(entry, home.archive, archive, by_hand, root, download)
+    check_sum(entry, archive)
     folder = scratch / "content"
     try:
         with zipfile.ZipFile(archive) as content:
@@ -96,21 +97,32 @@ def collect(entry: Entry, root: Path, scratch: Path, download: Download) -> Path
             shutil.copy(by_hand, folder / name)
         else:
             _download(entry, address, folder / name, by_hand, root, download)
-    for index in scratch.glob("*.index"):
-        shutil.copy(index, folder / index.name)
+    for name in home.by_hand:
+        shutil.copy(placed / entry.name / name, folder / name)
     return folder
 
 
-def copy_alchemy_indices(entry: Entry, placed: Path, scratch: Path) -> None:
-    """The splits of Alchemy-12k lie in no archive: a user puts them into the data root."""
-    for part in ("train", "val", "test"):
-        name = f"{part}_al_10.index"
-        if not (placed / name).exists():
+def check_by_hand(entry: Entry, folder: Path) -> None:
+    """Raise where a file is missing that lies at no address: a user puts it into the data root."""
+    for name in entry.home.by_hand:
+        if not (folder / name).exists():
             raise DataError(
-                f"dataset '{entry.name}' needs the split file {placed / name}: {name} belongs to the Alchemy"
-                " experiments of Morris et al. (github.com/chrsmrrs/SpeqNets and sparsewl); put it there"
+                f"dataset '{entry.name}' needs the file {folder / name}: {name} belongs to {entry.home.by_hand_from};"
+                " put it there"
             )
-        shutil.copy(placed / name, scratch / name)
+
+
+def check_sum(entry: Entry, archive: Path) -> None:
+    """Raise where the archive is not the one that the dataset was declared with."""
+    if entry.home.sha256 is None:
+        return
+    with archive.open("rb") as file:
+        found = hashlib.file_digest(file, "sha256").hexdigest()
+    if found != entry.home.sha256:
+        raise DataError(
+            f"dataset '{entry.name}': {archive.name} from {entry.home.archive} has the sum {found} where"
+            f" {entry.home.sha256} is expected; it is damaged or another version: fetch it again"
+        )
 
 
 def check_size(entry: Entry, graphs: PackedGraphs) -> None:

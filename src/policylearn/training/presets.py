@@ -1,19 +1,19 @@
-"""The paper's settings for each of its datasets and policies, shipped as YAML beside the code."""
+"""The settings that each dataset declares for each policy; the paper's own are YAML files beside the code."""
 
 from __future__ import annotations
 
 import difflib
+from collections.abc import Mapping
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
 
-from policylearn.data.catalog import find_entry
+from policylearn.data.datasets import CATALOG, find_entry
 from policylearn.data.synthetic import is_synthetic, synthetic_names
 from policylearn.models.config import EstimatorName, PolicyName
 from policylearn.training.config import RunConfig
 from policylearn.training.data_source import TABLES
 from policylearn.training.parsing import ConfigError, changed, read_config
 
-SHIPPED = Path(__file__).parents[1] / "configs"
 MANY_PICKS = 3
 """From this T on, a file with the suffix ``-t3`` holds where there is one."""
 STAND_INS = {"degree": "random", "centrality": "random"}
@@ -39,24 +39,23 @@ def preset(dataset: str, policy: str, picks: int) -> RunConfig:
     if picks < 0:
         raise ConfigError(f"'picks' must be >= 0 (got {picks}); the policy 'full' marks every node")
     chosen = {"name": policy, "picks": 0 if policy in WITHOUT_PICKS else picks}
-    path = find_preset(dataset, policy, picks)
-    base = RunConfig() if path is None else read_config(path)
+    found = find_preset(dataset, policy, picks)
+    base = read_config(found) if isinstance(found, Path) else changed(RunConfig(), dict(found or {}), dataset)
     if policy == "learned" and dataset.endswith(TABLES):
         chosen["estimator"] = FOR_MOLECULES
     return changed(base, {"data": {"name": dataset}, "selection": chosen}, f"{dataset}/{policy}")
 
 
-def find_preset(dataset: str, policy: str, picks: int) -> Path | None:
-    """The file with the settings; None for data without one, and a `ConfigError` or `DataError` for what is unknown."""
+def find_preset(dataset: str, policy: str, picks: int) -> Path | Mapping[str, Any] | None:
+    """What the dataset's entry declares; None for data without settings, a `DataError` for an unknown name."""
+    if dataset.endswith((".npz", *TABLES)) or is_synthetic(dataset):
+        return None
+    presets = find_entry(dataset, tuple(synthetic_names())).find_presets()
     name = STAND_INS.get(policy, policy)
-    plain, many = (SHIPPED / dataset / f"{stem}.yaml" for stem in (name, f"{name}-t{MANY_PICKS}"))
-    if f"{dataset}/{name}" in preset_names():
-        return many if picks >= MANY_PICKS and many.exists() else plain
-    if not (dataset.endswith((".npz", *TABLES)) or is_synthetic(dataset)):
-        find_entry(dataset, tuple(synthetic_names()))
-    return None
+    many = presets.get(f"{name}-t{MANY_PICKS}") if picks >= MANY_PICKS else None
+    return many or presets.get(name)
 
 
 def preset_names() -> tuple[str, ...]:
-    """What is shipped, such as ``zinc/learned`` and ``zinc/learned-t3``."""
-    return tuple(sorted(f"{path.parent.name}/{path.stem}" for path in SHIPPED.glob("*/*.yaml")))
+    """What the datasets declare, such as ``zinc/learned`` and ``zinc/learned-t3``."""
+    return tuple(sorted(f"{entry.name}/{name}" for entry in CATALOG.values() for name in entry.find_presets()))

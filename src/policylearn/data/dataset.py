@@ -9,7 +9,8 @@ from pathlib import Path
 import numpy as np
 
 from policylearn.data.arrays import digest
-from policylearn.data.catalog import COUNTS, Entry, find_entry, nearest
+from policylearn.data.datasets import Entry, find_entry, nearest
+from policylearn.data.datasets.counting import COUNTS
 from policylearn.data.fetch import Download, download_file, fetch
 from policylearn.data.packed import GRAPH_ARRAYS, DataError, PackedGraphs
 from policylearn.data.root import data_root
@@ -27,7 +28,7 @@ class Dataset:
         name: how it was asked for.
         graphs: all of them, in the packed form.
         task: what to predict.
-        splits: one, or one a fold; empty where the dataset has none.
+        splits: one, or one per fold; empty where the dataset has none.
         caveat: what is not original about the data; None where all is.
         source: the file it was read from; None for synthetic graphs.
     """
@@ -66,7 +67,7 @@ def load_dataset(
     Args:
         name: as in ``policylearn datasets``, or a path that ends in ``.npz``.
         root: where the files are; None takes the data root.
-        target: which target, for datasets with a task a target (counting: triangle, tailed_triangle, star, cycle4).
+        target: which target, for datasets with one task per target (counting: triangle, tailed_triangle, star, cycle4).
         seed: of the synthetic families' graphs; stored datasets do not depend on it.
         download: how a file that is not there is fetched.
     """
@@ -132,14 +133,16 @@ def infer_task(graphs: PackedGraphs) -> Task:
 
 
 def choose_target(entry: Entry, graphs: PackedGraphs, target: str | None, path: Path) -> PackedGraphs:
-    """The graphs with the one target asked for, where the dataset has a task a target."""
+    """The graphs with the one target asked for, where the dataset has one task per target."""
     if not entry.targets:
         refuse_target(entry.name, target)
         return graphs
     if target not in entry.targets:
         got = f"got {target!r}; {nearest(target, list(entry.targets))}" if target else "none was given"
-        raise DataError(f"'{entry.name}' has one task a target: pass target= one of {', '.join(entry.targets)} ({got})")
-    return choose_column(graphs, COUNTS[target], str(path))
+        raise DataError(
+            f"'{entry.name}' has one task per target: pass target= one of {', '.join(entry.targets)} ({got})"
+        )
+    return choose_column(graphs, entry.columns.get(target, target), str(path))
 
 
 def choose_column(graphs: PackedGraphs, column: str, source: str) -> PackedGraphs:

@@ -1,0 +1,116 @@
+"""A new dataset is one file: its address, its unpacking, its task, its split and its settings."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import sys
+import zipfile
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from policylearn.data import CATALOG, DataError, load_dataset
+from policylearn.data.datasets import register
+from policylearn.training.presets import preset
+
+FILE = '''
+from pathlib import Path
+
+import networkx as nx
+import numpy as np
+
+from policylearn.data import PackedGraphs, pack_networkx
+from policylearn.data.datasets import Entry, Home, numbers, register
+
+
+def unpack(folder: Path) -> PackedGraphs:
+    """Rings of the sizes in a text file, and how large they are."""
+    sizes = [int(line) for line in (folder / "sizes.txt").read_text().split()]
+    y = np.array(sizes, dtype=np.float32)[:, None]
+    extras = {"train": np.arange(2), "valid": np.array([2]), "test": np.array([3])}
+    graphs = [nx.cycle_graph(size) for size in sizes]
+    packed = pack_networkx(graphs)
+    return PackedGraphs(
+        packed.x, packed.edge_index, packed.edge_attr, packed.node_ptr, packed.edge_ptr, y, extras
+    )
+
+
+register(
+    Entry(
+        name="rings", file="rings.npz", title="how large a ring is", graphs=4, nodes=18, edges=36,
+        task=numbers("mae", "size"), protocol="official", split="by hand",
+        home=Home(archive="https://example.org/rings.zip", credit="nobody", unpack=unpack, folder="rings"),
+        presets={"learned": {"prediction": {"channels": 24}}, "learned-t3": {"prediction": {"channels": 12}}},
+    )
+)
+'''
+
+
+@pytest.fixture
+def rings(tmp_path: Path) -> Iterator[None]:
+    """The dataset of the one file above, known as long as the test runs."""
+    path = tmp_path / "rings_dataset.py"
+    path.write_text(FILE)
+    spec = importlib.util.spec_from_file_location("rings_dataset", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = sys.modules["rings_dataset"] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    yield
+    del CATALOG["rings"], sys.modules["rings_dataset"]
+
+
+def download(url: str, path: Path) -> None:
+    assert url == "https://example.org/rings.zip"
+    with zipfile.ZipFile(path, "w") as file:
+        file.writestr("rings/sizes.txt", "3 4 5 6")
+
+
+@pytest.mark.usefixtures("rings")
+def test_one_file_is_enough(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    root = tmp_path / "root"
+    dataset = load_dataset("rings", root=root, download=download)
+    assert dataset.graphs.num_nodes.tolist() == [3, 4, 5, 6]
+    assert dataset.task.targets == ("size",)
+    assert dataset.splits[0].test.tolist() == [3]
+    assert (root / "rings.npz").exists()
+
+    assert preset("rings", "learned", 2).prediction.channels == 24
+    assert preset("rings", "learned", 3).prediction.channels == 12
+    assert preset("rings", "random", 2).data.name == "rings"
+
+    from policylearn.cli import main
+
+    monkeypatch.setenv("POLICYLEARN_DATA", str(root))
+    assert main(["datasets"]) == 0
+    (line,) = (line for line in capsys.readouterr().out.splitlines() if line.split()[:1] == ["rings"])
+    assert "nobody" in line
+
+
+@pytest.mark.usefixtures("rings")
+def test_an_archive_with_another_sum_is_refused(tmp_path: Path) -> None:
+    download("https://example.org/rings.zip", tmp_path / "rings.zip")
+    entry = CATALOG["rings"]
+    right = hashlib.sha256((tmp_path / "rings.zip").read_bytes()).hexdigest()
+    CATALOG["rings"] = replace(entry, home=replace(entry.home, sha256="0" * 64))
+    with pytest.raises(DataError, match=f"has the sum {right} where 0000.* is expected"):
+        load_dataset("rings", root=tmp_path / "root", download=lambda url, path: copy(tmp_path / "rings.zip", path))
+    CATALOG["rings"] = replace(entry, home=replace(entry.home, sha256=right))
+    load_dataset("rings", root=tmp_path / "root", download=lambda url, path: copy(tmp_path / "rings.zip", path))
+
+
+def copy(source: Path, path: Path) -> None:
+    path.write_bytes(source.read_bytes())
+
+
+def test_two_datasets_cannot_share_a_name() -> None:
+    with pytest.raises(ValueError, match="two datasets are called 'zinc'"):
+        register(replace(CATALOG["zinc"], title="another"))
+    assert register(CATALOG["zinc"]) is CATALOG["zinc"]
+    assert np.all([entry.name == name for name, entry in CATALOG.items()])
