@@ -40,16 +40,29 @@ class DataConfig:
     """Whether a broken row of a CSV stops the run or is left out and reported."""
 
 
+OptimizerName = Literal["adam", "adamw"]
+ScheduleName = Literal["step", "cosine"]
+
+
 @dataclass(frozen=True)
 class OptimConfig:
-    """How the weights are moved: one Adam, a learning rate for each network."""
+    """How the weights are moved: one optimiser, a learning rate for each network."""
+
+    optimizer: OptimizerName = "adam"
+    """Adam, or AdamW with weight decay."""
+    weight_decay: float = 0.0
+    """Of AdamW."""
+    schedule: ScheduleName = "step"
+    """Learning rates fall in steps (the selection network's stays), or rise and then fall along a cosine to zero."""
+    warmup: float = 0.05
+    """Share of all steps in which the rate rises, with schedule 'cosine'."""
 
     learning_rate: float = 1e-3
     """Of the prediction network."""
     selection_learning_rate: float | None = None
     """Of the selection network, never decayed; the same as the prediction network's first one if not given."""
     eps: float = 1e-3
-    """Adam's epsilon; the authors' value, larger than usual."""
+    """Added to the denominator of Adam; the authors' value, larger than usual."""
     decay: float = 0.5
     """The prediction network's learning rate is multiplied by this ..."""
     decay_every: int = 300

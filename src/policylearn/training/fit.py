@@ -80,7 +80,15 @@ def fit(
         parts=every_epoch,
     )
     calibration = CalibrationBatches(data, settings.calibration_batches) if settings.calibration_batches else ()
-    module = RunModule(model, task, config.optim, seed=settings.seed, calibration=calibration, parts=every_epoch)
+    module = RunModule(
+        model,
+        task,
+        config.optim,
+        seed=settings.seed,
+        calibration=calibration,
+        parts=every_epoch,
+        graphs=len(dataset.graphs),
+    )
     checkpoints = folder / CHECKPOINTS
     checkpoints.mkdir(parents=True, exist_ok=True)
     trainer = make_trainer(

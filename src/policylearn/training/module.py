@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import math
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import lightning
 import numpy as np
 import torch
 from torch import Tensor
-from torch.optim import Adam
+from torch.optim import Adam, AdamW, Optimizer
 from torch.optim.lr_scheduler import LambdaLR
 from torch_geometric.data import Batch
 from torchmetrics import Metric
@@ -32,7 +33,11 @@ class RunModule(lightning.LightningModule):
         seed: of the steps' randomness.
         calibration: training batches for exact norm statistics before each evaluation; may be empty.
         parts: the names of the evaluation loaders, in their order.
+        graphs: how many graphs the data have, whose past costs are remembered for a policy that learns from them; 0
+            remembers none.
     """
+
+    past_costs: Tensor
 
     def __init__(
         self,
@@ -43,8 +48,10 @@ class RunModule(lightning.LightningModule):
         seed: int = 0,
         calibration: Iterable[Batch] = (),
         parts: tuple[str, ...] = ("valid",),
+        graphs: int = 0,
     ) -> None:
         super().__init__()
+        self.register_buffer("past_costs", torch.full((graphs,), torch.nan))
         self.model, self.task, self.optim = model, task, optim
         self.seed, self.calibration, self.parts = seed, calibration, parts
         self.metrics = torch.nn.ModuleDict({part: build_metric(task) for part in parts})
@@ -60,7 +67,14 @@ class RunModule(lightning.LightningModule):
     def training_step(self, batch: Batch, batch_idx: int) -> Tensor:
         """One step's loss."""
         self._reseed(self.current_epoch, batch_idx)
+        remembers = len(self.past_costs) > 0 and "index" in batch
+        if remembers:
+            batch.past_cost = self.past_costs[batch.index]
         step = self.graph_model.objective(batch, batch.y, self.task.loss_terms)
+        if remembers:
+            costs = step.costs.to(self.past_costs.dtype)
+            seen = batch.past_cost.isfinite()
+            self.past_costs[batch.index] = torch.where(seen, (batch.past_cost + costs) / 2, costs)
         self.loss_sum += step.prediction_loss.double().cpu()
         self.loss_count += 1
         return step.loss
@@ -93,7 +107,7 @@ class RunModule(lightning.LightningModule):
             metric.reset()
 
     def configure_optimizers(self) -> Any:
-        """One Adam, the prediction network in its first group and the selection network in its second."""
+        """One optimiser, the prediction network in its first group and the selection network in its second."""
         apart = getattr(self.model, "selection_parameters", None)
         selection = [] if apart is None else apart()
         chosen = {id(weight) for weight in selection}
@@ -102,14 +116,26 @@ class RunModule(lightning.LightningModule):
         if selection:
             own = self.optim.selection_learning_rate
             groups.append({"params": selection, "lr": self.optim.learning_rate if own is None else own})
-        adam = Adam(groups, eps=self.optim.eps, fused=True)
+        optimizer: Optimizer
+        if self.optim.optimizer == "adamw":
+            optimizer = AdamW(groups, eps=self.optim.eps, weight_decay=self.optim.weight_decay, fused=True)
+        else:
+            optimizer = Adam(groups, eps=self.optim.eps, fused=True)
+        if self.optim.schedule == "cosine":
+            rate = warmup_cosine(int(self.trainer.estimated_stepping_batches), self.optim.warmup)
+            return {
+                "optimizer": optimizer,
+                "lr_scheduler": {"scheduler": LambdaLR(optimizer, rate), "interval": "step"},
+            }
         every, decay = self.optim.decay_every, self.optim.decay
 
         def of_prediction(epoch: int) -> float:
             return float(decay ** (epoch // every)) if every else 1.0
 
-        scheduler = LambdaLR(adam, [of_prediction, lambda _epoch: 1.0][: len(groups)])
-        return {"optimizer": adam, "lr_scheduler": scheduler}
+        return {
+            "optimizer": optimizer,
+            "lr_scheduler": LambdaLR(optimizer, [of_prediction, lambda _epoch: 1.0][: len(groups)]),
+        }
 
     def _metric(self, part: str) -> Metric:
         metric = self.metrics[part]
@@ -119,3 +145,15 @@ class RunModule(lightning.LightningModule):
     def _reseed(self, epoch: int, step: int) -> None:
         words = np.random.SeedSequence([self.seed, epoch, step + 1, self.global_rank]).generate_state(1, np.uint64)
         torch.manual_seed(int(words[0]))
+
+
+def warmup_cosine(steps: int, warmup: float) -> Callable[[int], float]:
+    """What the learning rate is multiplied by at each step: it rises over a share of the steps, then falls to zero."""
+    rising = max(1, round(warmup * steps))
+
+    def rate(step: int) -> float:
+        if step < rising:
+            return (step + 1) / rising
+        return 0.5 * (1 + math.cos(math.pi * min(1.0, (step - rising) / max(1, steps - rising))))
+
+    return rate
