@@ -97,7 +97,8 @@ def markdown(table: MoleculeTable, seeds: list[int], lines: list[Line], against:
         "|---|---|---|---|---|",
     ]
     for line in lines:
-        gain = "" if line.peer == against else f"{line.difference[0]:+.3f} ± {line.difference[1]:.3f}"
+        compared = line.peer != against and not math.isnan(line.difference[0])
+        gain = f"{line.difference[0]:+.3f} ± {line.difference[1]:.3f}" if compared else ""
         score = f"{line.test[0]:.3f} ± {line.test[1]:.3f}"
         rows.append(f"| {line.peer} | {score} | {gain} | {line.cpu_seconds:.0f} | {line.rank:g} |")
     return "\n".join([*rows, ""])
@@ -124,7 +125,10 @@ def main() -> None:
     counted = max(map(len, ranks.values()), default=0)
     if counted:
         means = sorted((sum(places) / counted, peer) for peer, places in ranks.items())
-        print(f"Mean rank over {counted} tables: " + ", ".join(f"{peer} {rank:.2f}" for rank, peer in means))
+        print(
+            f"Mean rank, tables with every method ({counted} of {len(TABLES)}): "
+            + ", ".join(f"{peer} {rank:.2f}" for rank, peer in means)
+        )
 
 
 if __name__ == "__main__":
