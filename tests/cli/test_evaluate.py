@@ -126,4 +126,4 @@ def test_info_on_the_installation(
     assert rows["datasets there"] == "csl"
     assert "zinc" in rows["datasets absent"]
     assert rows["data root"] == str(tmp_path)
-    assert {"torch", "devices", "torch threads", "kernels", "extra 'sweep'"} <= rows.keys()
+    assert {"torch", "devices", "torch threads", "kernels", "extra 'tensorboard'"} <= rows.keys()

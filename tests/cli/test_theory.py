@@ -76,7 +76,7 @@ def test_runs_are_made_once_and_drawn(tmp_path: Path, capsys: pytest.CaptureFixt
     words = ["theory", "learn", *QUICK, "--methods", "random", "rloo", "-o", str(tmp_path / "runs")]
     assert main(words) == 0
     assert "(8, 1)" in capsys.readouterr().out
-    files = sorted((tmp_path / "runs").iterdir())
+    files = sorted((tmp_path / "runs").glob("*.json"))
     assert [file.stem for file in files] == [
         f"csl-8-1-{method}-{seed}" for method in ("random", "rloo") for seed in (0, 1)
     ]

@@ -1,4 +1,4 @@
-"""The command ``policylearn``: one file a verb."""
+"""The command ``policylearn``: one file per verb."""
 
 from policylearn.cli.main import main
 

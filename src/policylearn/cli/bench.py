@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import os
 import shlex
+from argparse import Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from jsonargparse import ArgumentParser, Namespace
+from policylearn.cli.command import Command, Parser
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from policylearn.studies.bench import BenchReport, Settings
 
-NAME = "bench"
 HELP = "measure speed and memory here, against replicated edges and against the machine's limit"
 ABOUT = (
     "Time training steps and inference on real batches, turn by turn against (a) the same method with every marked copy"
@@ -25,7 +25,7 @@ QUICK_ROUNDS, QUICK_NODES, QUICK_FAMILIES = 2, 10**5, ("grid",)
 BUSY = 0.5
 
 
-def add_options(parser: ArgumentParser) -> None:
+def add_options(parser: Parser) -> None:
     """Options of the verb."""
     parser.add_argument(
         "--quick", action="store_true", help="ZINC alone, few rounds, graphs up to 10^5 nodes: two minutes on two cores"
@@ -110,25 +110,19 @@ def settings_of(options: Namespace) -> Settings:
 
 def measure(settings: Settings, command: str, console: Console) -> BenchReport:
     """Run the benchmark under a bar over all of its steps."""
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
-
+    from policylearn.cli.progress import add_bar, progress_bars
     from policylearn.studies.bench import run_bench
 
-    columns = (BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("left"), TimeRemainingColumn())
-    with Progress(*columns, TextColumn("{task.description}"), console=console) as progress:
-        bar = progress.add_task("reading", total=0)
+    with progress_bars(console) as progress:
+        bar = add_bar(progress, "measuring", 0)
 
         def tell(title: str, steps: int) -> None:
-            progress.update(bar, description=title, advance=steps)
+            progress.update(bar, figures=title, advance=steps)
 
         def expect(steps: int) -> None:
             progress.update(bar, total=(progress.tasks[0].total or 0) + steps)
 
         return run_bench(settings, command, tell, expect)
+
+
+COMMAND = Command("bench", HELP, add_options, run, about=ABOUT)

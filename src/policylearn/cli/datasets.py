@@ -2,36 +2,32 @@
 
 from __future__ import annotations
 
+from argparse import Namespace
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from jsonargparse import ArgumentParser, Namespace
+from policylearn.cli.command import Command, Parser
 
 if TYPE_CHECKING:
     from rich.table import Table
 
     from policylearn.data import Entry
 
-NAME = "datasets"
 HELP = "list all datasets, or draw some graphs of one"
 MARK = "⚠"
 
 
-def add_options(parser: ArgumentParser) -> None:
-    """Options of the verb: none for the table, those of ``show`` for a picture."""
-    show = ArgumentParser(description="draw a few graphs to a PNG", allow_abbrev=False)
-    show.add_argument("name", type=str, help="of the dataset, of a synthetic family, or a packed .npz")
-    show.add_argument("-o", "--output", type=Path | None, default=None, help="the PNG (default: NAME.png)")
-    show.add_argument("--count", type=int, default=6, help="how many graphs")
-    show.add_argument("--first", type=int, default=0, help="which graph to begin with")
-    parser.add_subcommands(required=False, dest="action").add_subcommand("show", show, help="draw a few graphs")
+def add_show_options(parser: Parser) -> None:
+    """Options of the action that draws."""
+    parser.add_argument("name", type=str, help="of the dataset, of a synthetic family, or a packed .npz")
+    parser.add_argument("-o", "--output", type=Path | None, default=None, help="the PNG (default: NAME.png)")
+    parser.add_argument("--count", type=int, default=6, help="how many graphs")
+    parser.add_argument("--first", type=int, default=0, help="which graph to begin with")
 
 
 def run(options: Namespace) -> int:
-    """Print the table, or draw."""
-    if options.get("action") == "show":
-        return show(options.show)
+    """Print the table."""
     from rich.console import Console
 
     from policylearn.data import data_root
@@ -90,7 +86,7 @@ def list_datasets(root: Path) -> tuple[Table, list[str]]:
         )
         if found.caveat:
             notes.append(f"{MARK} {entry.name}: {found.caveat}")
-    notes.append("nodes and edges are means a graph; an edge counts once a direction")
+    notes.append("nodes and edges are means per graph; an edge counts once per direction")
     notes.append("what is not present is fetched at its first use, or says which file to put where")
     notes.append("synthetic, drawn anew from a seed (capitals are numbers):")
     notes += [f"  {pattern}: {description}" for pattern, description in synthetic_names().items()]
@@ -132,3 +128,7 @@ def describe_task(entry: Entry) -> str:
     if task.kind == "classes":
         return f"{len(task.classes)} classes"
     return task.kind if task.outputs == 1 else f"{task.kind}, {task.outputs} targets"
+
+
+SHOW = Command("show", "draw a few graphs to a PNG", add_show_options, show)
+COMMAND = Command("datasets", HELP, run=run, actions=(SHOW,))

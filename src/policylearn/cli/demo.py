@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from argparse import Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from jsonargparse import ArgumentParser, Namespace
+from policylearn.cli.command import Command, Parser
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -13,7 +14,6 @@ if TYPE_CHECKING:
 
     from policylearn.studies.theory import Evaluation, Learned, Method
 
-NAME = "demo"
 HELP = "learn to tell graphs apart that ordinary message passing cannot, in a minute, and write a report"
 
 HEADINGS = ("method", "T", "accuracy", "coverage", "seconds")
@@ -21,7 +21,7 @@ NAMES: dict[Method, str] = {"none": "none", "random": "random", "rloo": "learned
 """What is trained, in this order, and what it is called."""
 
 
-def add_options(parser: ArgumentParser) -> None:
+def add_options(parser: Parser) -> None:
     """Options of the verb."""
     parser.add_argument("--steps", type=int, default=400, help="training steps of each method, at most")
     parser.add_argument("--every", type=int, default=50, help="steps between evaluations")
@@ -56,22 +56,20 @@ def run(options: Namespace) -> int:
 
 def train_all(options: Namespace, console: Console) -> list[Learned]:
     """Train every method under one progress bar."""
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
-
+    from policylearn.cli.progress import add_bar, progress_bars
     from policylearn.studies.theory import LearningConfig, learn
 
-    columns = (TextColumn("{task.description:8}"), BarColumn(), TextColumn("{task.fields[state]}"), TimeElapsedColumn())
     runs = []
-    with Progress(*columns, console=console) as progress:
+    with progress_bars(console) as progress:
         for method, name in NAMES.items():
             config = LearningConfig(
                 method=method, seed=options.seed, steps=options.steps, every=options.every, settled=2
             )
-            task = progress.add_task(name, total=options.steps, state="")
+            task = add_bar(progress, f"{name:8}", options.steps)
 
             def report(step: int, loss: float, newest: Evaluation | None, task: TaskID = task) -> None:
                 scores = "" if newest is None else f"accuracy {newest.accuracy:6.1%} coverage {newest.coverage:6.1%}"
-                progress.update(task, completed=step, state=f"step {step:3} loss {loss:.3f} {scores}")
+                progress.update(task, completed=step, figures=f"step {step:3} loss {loss:.3f} {scores}")
 
             runs.append(learn(config, report))
             progress.update(task, total=runs[-1].curve[-1].step)
@@ -90,3 +88,6 @@ def row(run: Learned) -> tuple[str, ...]:
         f"{last.coverage:.1%}",
         f"{last.seconds:.0f}",
     )
+
+
+COMMAND = Command("demo", HELP, add_options, run)

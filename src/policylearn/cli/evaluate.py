@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+from argparse import Namespace
 from pathlib import Path
 from typing import Literal
 
-from jsonargparse import ArgumentParser, Namespace
+from policylearn.cli.command import Command, Parser
 
-NAME = "evaluate"
 HELP = "evaluate a run again on its own data, under the conditions that it records"
 
 
-def add_options(parser: ArgumentParser) -> None:
+def add_options(parser: Parser) -> None:
     """Options of the verb."""
     parser.add_argument("run", type=Path, help="the run folder")
     parser.add_argument("--part", type=Literal["train", "valid", "test"], default="test", help="of the data")
@@ -36,3 +36,6 @@ def run(options: Namespace) -> int:
         reason = f"since then {others}" if others else f"it was trained on {found.facts.machine}"
         print(f"the run logged {result.logged!r}; {reason}")  # noqa: T201 - the answer
     return 0
+
+
+COMMAND = Command("evaluate", HELP, add_options, run)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+from argparse import Namespace
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from jsonargparse import ArgumentParser, Namespace
+from policylearn.cli.command import Command, Parser
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -15,14 +16,13 @@ if TYPE_CHECKING:
     from policylearn.models import NetworkConfig
     from policylearn.training import Run
 
-NAME = "info"
 HELP = "show this installation, or what a run was trained on and how well"
 
-EXTRAS = {"sweep": "optuna", "tensorboard": "tensorboard", "wandb": "wandb"}
+EXTRAS = {"tensorboard": "tensorboard", "wandb": "wandb"}
 """What ``pip install policylearn[EXTRA]`` brings."""
 
 
-def add_options(parser: ArgumentParser) -> None:
+def add_options(parser: Parser) -> None:
     """Options of the verb."""
     parser.add_argument(
         "run", type=Path | None, nargs="?", default=None, help="a run folder; none for the installation"
@@ -162,3 +162,6 @@ def network(config: NetworkConfig, norm: str | None = None) -> str:
     frozen = "" if config.track_running_stats or norm else " without running statistics"
     shown = norm or f"{config.norm} norm{frozen}"
     return f"{config.layers} layers of {config.conv}, {config.channels} channels, {shown}{residual}{dropout}"
+
+
+COMMAND = Command("info", HELP, add_options, run)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import signal
 import sys
+from argparse import Namespace
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING
 
-from jsonargparse import ArgumentParser, Namespace
+from policylearn.cli.command import Command, Parser
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
     from policylearn.prediction.predictor import Predictor
     from policylearn.prediction.table_writer import Progress, Written
 
-NAME = "predict"
 HELP = "predict on a CSV of SMILES or on packed graphs"
 ABOUT = (
     "Predict on a CSV of SMILES or on packed graphs. Every row of the input comes out in its place with its columns,"
@@ -29,7 +29,7 @@ ABOUT = (
 SOME_ROWS_FAILED = 1
 
 
-def add_options(parser: ArgumentParser) -> None:
+def add_options(parser: Parser) -> None:
     """Options of the verb."""
     parser.add_argument("run", type=Path, help="the run folder")
     parser.add_argument("input", type=Path, help="a CSV or TSV of SMILES (.gz too), or a packed .npz")
@@ -104,15 +104,7 @@ def stopping() -> Iterator[None]:
 @contextmanager
 def progress_bar(console: Console, source: Path) -> Iterator[Progress]:
     """A bar by the share of the input that has been read; where that is not known, rows alone are counted."""
-    from rich.progress import (
-        BarColumn,
-        Progress,
-        TaskProgressColumn,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
-
+    from policylearn.cli.progress import add_bar, progress_bars
     from policylearn.data.packed import read_arrays
 
     total: int | None = None
@@ -121,14 +113,13 @@ def progress_bar(console: Console, source: Path) -> Iterator[Progress]:
         total = None if pointer is None else pointer.size - 1
     elif source.suffix != ".gz" and source.is_file():
         total = source.stat().st_size
-    text = TextColumn("{task.fields[rows]:,} rows")
-    columns = (TextColumn("predicting"), BarColumn(), TaskProgressColumn(), text, TimeElapsedColumn())
-    with Progress(
-        *columns, TimeRemainingColumn(), console=console, transient=True, disable=not console.is_terminal
-    ) as bars:
-        bar = bars.add_task("", total=total, rows=0)
+    with progress_bars(console, transient=True, disable=not console.is_terminal) as bars:
+        bar = add_bar(bars, "predicting", total)
 
         def move(rows: int, position: int) -> None:
-            bars.update(bar, completed=position, rows=rows)
+            bars.update(bar, completed=position, figures=f"{rows:,} rows")
 
         yield move
+
+
+COMMAND = Command("predict", HELP, add_options, run, about=ABOUT)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from argparse import Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from jsonargparse import ArgumentParser, Namespace
+from policylearn.cli.command import Command, Parser
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -13,7 +14,6 @@ if TYPE_CHECKING:
     from policylearn.studies.experiments import Job, Table, Wish
     from policylearn.training.ledger import Ledger, Outcome
 
-NAME = "reproduce"
 HELP = "run the paper's tables, resume and share the work, report paper against ours"
 ABOUT = (
     "Run what is missing of a table of the paper. Every finished run leaves one JSON below the results folder; a run"
@@ -21,7 +21,7 @@ ABOUT = (
 )
 
 
-def add_options(parser: ArgumentParser) -> None:
+def add_options(parser: Parser) -> None:
     """Options of the verb."""
     parser.add_argument("table", type=str | None, nargs="?", default=None, help="which table; none lists them")
     parser.add_argument("--report", action="store_true", help="write RESULTS.md and pictures from the records alone")
@@ -72,13 +72,12 @@ def run(options: Namespace) -> int:
 
 def find_table(name: str, tables: tuple[Table, ...]) -> Table:
     """A table by its name, or an error with the nearest one."""
-    import difflib
+    from policylearn.wording import hint
 
     known = {table.name: table for table in tables}
     if name not in known:
-        close = difflib.get_close_matches(name, known, 1)
-        hint = f"did you mean '{close[0]}'?" if close else f"the tables are {', '.join(known)}"
-        raise ValueError(f"there is no table '{name}'; {hint}")
+        way_out = hint(name, known, f"the tables are {', '.join(known)}")
+        raise ValueError(f"there is no table '{name}'; {way_out}")
     return known[name]
 
 
@@ -135,15 +134,12 @@ def list_tables(ledger: Ledger) -> int:
 
 def run_with_bars(jobs: list[Job], ledger: Ledger, seconds: float | None, console: Console) -> Outcome[Job]:
     """Run the jobs under two bars: all runs together, and the epochs of the one at hand."""
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-
-    from policylearn.cli.progress import EpochBar
+    from policylearn.cli.progress import add_bar, progress_bars
+    from policylearn.cli.training_progress import TrainingBar
     from policylearn.studies.experiments import run_table
 
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=console) as progress:
-        everything = progress.add_task("runs", total=len(jobs))
-        current = progress.add_task("epochs", total=None)
+    with progress_bars(console) as progress:
+        everything, current = add_bar(progress, "runs", len(jobs)), add_bar(progress, "epochs")
 
         def after(job: Job) -> None:
             progress.advance(everything)
@@ -155,7 +151,7 @@ def run_with_bars(jobs: list[Job], ledger: Ledger, seconds: float | None, consol
             jobs,
             ledger,
             budget_seconds=seconds,
-            callbacks_of=lambda job: [EpochBar(progress, current, job.title)],
+            callbacks_of=lambda job: [TrainingBar(progress, current, job.title, job.cell.column.metric)],
             after=after,
         )
 
@@ -171,3 +167,6 @@ def tell(console: Console, outcome: Outcome[Job], ledger: Ledger) -> None:
         line(f"{job.title}: another process is at it")
     for job in outcome.done:
         line(str(ledger.path(job)))
+
+
+COMMAND = Command("reproduce", HELP, add_options, run, about=ABOUT)

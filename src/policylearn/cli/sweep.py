@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
+from argparse import Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from jsonargparse import ArgumentParser, Namespace
-
+from policylearn.cli.command import Command, Parser
 from policylearn.cli.train import add_run_options, default_folder, make_config
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from policylearn.training import RunConfig
-    from policylearn.training.sweep import Swept
+    from policylearn.training.sweep import Standing, Swept
 
-NAME = "sweep"
 HELP = "try a grid of settings, by default the paper's, and write the best as YAML"
 ABOUT = (
     "Train every combination of a grid once and keep the one with the best validation metric. Call it several times at"
@@ -26,7 +25,7 @@ YAMLS = (".yaml", ".yml")
 SHOWN = 10
 
 
-def add_options(parser: ArgumentParser) -> None:
+def add_options(parser: Parser) -> None:
     """Options of the verb."""
     parser.add_argument("what", type=str, help="a dataset, a packed .npz or a CSV; or a YAML of settings with a grid")
     parser.add_argument("--trials", type=int | None, default=None, help="how many this process trains at most")
@@ -42,7 +41,8 @@ def run(options: Namespace) -> int:
 
     from rich.console import Console
 
-    from policylearn.cli.sweep_progress import SweepBars
+    from policylearn.cli.progress import add_bar, progress_bars
+    from policylearn.cli.training_progress import TrainingBar
     from policylearn.training import load_source
     from policylearn.training.grid import read_grid
     from policylearn.training.sweep import sweep
@@ -67,16 +67,23 @@ def run(options: Namespace) -> int:
         highlight=False,
         soft_wrap=True,
     )
-    with SweepBars(console, source.dataset.task.metric) as bars:
+    metric = source.dataset.task.metric
+    with progress_bars(console) as progress:
+        trials, epochs = add_bar(progress, "trials", len(grid.combinations())), add_bar(progress, "epochs")
+
+        def tell(standing: Standing) -> None:
+            best = "" if standing.best is None else f"best valid {metric} {standing.values[standing.best]:.4f}"
+            progress.update(trials, completed=len(standing.values), figures=best)
+
         done = sweep(
             config,
             source,
             folder,
             trials=options.trials,
-            callbacks_of=bars.callbacks_of,
-            report=bars.report,
+            callbacks_of=lambda title: [TrainingBar(progress, epochs, title, metric)],
+            report=tell,
         )
-    report(Console(), config, source.dataset.task.metric, done)
+    report(Console(), config, metric, done)
     return 0
 
 
@@ -87,7 +94,7 @@ def read_options(options: Namespace) -> RunConfig:
     is_yaml = options.what.endswith(YAMLS)
     options.config = Path(options.what) if is_yaml else None
     options.dataset = read_config(options.config).data.name if is_yaml else options.what
-    return make_config(options, add_options)
+    return make_config(options)
 
 
 def report(console: Console, config: RunConfig, metric: str, done: Swept) -> None:
@@ -107,3 +114,6 @@ def report(console: Console, config: RunConfig, metric: str, done: Swept) -> Non
     else:
         command = f"policylearn train {config.data.name} --config {done.path}"
         console.print(f"best settings: {done.path} ({command})", highlight=False, markup=False, soft_wrap=True)
+
+
+COMMAND = Command("sweep", HELP, add_options, run, about=ABOUT)

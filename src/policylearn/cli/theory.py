@@ -2,52 +2,34 @@
 
 from __future__ import annotations
 
+from argparse import Namespace
 from pathlib import Path
 
-from jsonargparse import ArgumentParser, Namespace
+from policylearn.cli import theory_gradients, theory_learn
+from policylearn.cli.command import Command, Parser
 
-from policylearn.cli.theory_gradients import gradients_parser, run_gradients
-from policylearn.cli.theory_learn import learn_parser, results_parser, run_learn, run_results
-
-NAME = "theory"
 HELP = "check the paper's statements, draw what the WL test sees of marked graphs, or train policies on them"
 
 
-def add_options(parser: ArgumentParser) -> None:
-    """Options of the actions."""
-    check = ArgumentParser(description="run every check, or some, and print a table", allow_abbrev=False)
-    check.add_argument("--only", type=str, nargs="+", default=[], help="names of checks; none means all")
-    check.add_argument("--markdown", action="store_true", help="the table as it stands in the documentation")
-    wl = ArgumentParser(description="colour CSL graphs by 1-WL, unmarked and with one mark", allow_abbrev=False)
-    wl.add_argument("--csl", type=int, nargs="+", default=[13, 5, 3], help="nodes, then the skip of each graph")
-    wl.add_argument("--root", type=int, default=0, help="which node to mark")
-    wl.add_argument("-o", "--output", type=Path, default=Path("figure1.png"), help="the PNG")
-    actions = parser.add_subcommands(required=True, dest="action")
-    actions.add_subcommand("check", check, help="the statements, checked")
-    actions.add_subcommand("wl", wl, help="the first figure, for any CSL graphs")
-    actions.add_subcommand("learn", learn_parser(), help="policies trained from scratch on unions of CSL graphs")
-    actions.add_subcommand("results", results_parser(), help="the table of such trainings")
-    actions.add_subcommand("gradients", gradients_parser(), help="which way each estimator pushes the picks")
+def add_check_options(parser: Parser) -> None:
+    """Options of the checks."""
+    parser.add_argument("--only", type=str, nargs="+", default=[], help="names of checks; none means all")
+    parser.add_argument("--markdown", action="store_true", help="the table as it stands in the documentation")
 
 
-def run(options: Namespace) -> int:
-    """Check, draw, train or measure."""
-    actions = {
-        "check": run_checks,
-        "wl": draw_colours,
-        "learn": run_learn,
-        "results": run_results,
-        "gradients": run_gradients,
-    }
-    return actions[options.action](options[options.action])
+def add_wl_options(parser: Parser) -> None:
+    """Options of the figure."""
+    parser.add_argument("--csl", type=int, nargs="+", default=[13, 5, 3], help="nodes, then the skip of each graph")
+    parser.add_argument("--root", type=int, default=0, help="which node to mark")
+    parser.add_argument("-o", "--output", type=Path, default=Path("figure1.png"), help="the PNG")
 
 
 def run_checks(options: Namespace) -> int:
     """Run the checks under a progress bar and print their table; 1 if one fails."""
     from rich.console import Console
-    from rich.progress import Progress
     from rich.table import Table
 
+    from policylearn.cli.progress import add_bar, progress_bars
     from policylearn.studies.theory import CHECKS, check_table
     from policylearn.studies.theory.checks import HEADINGS
 
@@ -56,8 +38,8 @@ def run_checks(options: Namespace) -> int:
         raise ValueError(f"there is no check '{unknown[0]}'; the checks are {', '.join(CHECKS)}")
     chosen = options.only or list(CHECKS)
     found = []
-    with Progress(console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task("", total=len(chosen))
+    with progress_bars(Console(stderr=True), transient=True) as progress:
+        task = add_bar(progress, "", len(chosen))
         for name in chosen:
             progress.update(task, description=name)
             found.append(CHECKS[name]())
@@ -103,3 +85,23 @@ def draw_colours(options: Namespace) -> int:
         )
     print(draw_panels(panels, options.output, columns=len(skips)))  # noqa: T201 - the command's answer
     return 0
+
+
+COMMAND = Command(
+    "theory",
+    HELP,
+    actions=(
+        Command(
+            "check",
+            "run every check of the paper's statements, or some, and print a table",
+            add_check_options,
+            run_checks,
+        ),
+        Command(
+            "wl", "colour CSL graphs by 1-WL, unmarked and with one mark, and draw them", add_wl_options, draw_colours
+        ),
+        theory_learn.LEARN,
+        theory_learn.RESULTS,
+        theory_gradients.COMMAND,
+    ),
+)

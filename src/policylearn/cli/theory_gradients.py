@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from argparse import Namespace
 from pathlib import Path
 
-from jsonargparse import ArgumentParser, Namespace
+from policylearn.cli.command import Command, Parser
+
+HELP = "measure which way each estimator pushes the picks"
+ABOUT = (
+    "Train the prediction network on picks of an untrained policy, then compare each estimator's gradient of the policy"
+    " with the true one. What has a record already is not measured again."
+)
 
 
-def gradients_parser() -> ArgumentParser:
+def add_options(parser: Parser) -> None:
     """Options of the action."""
-    parser = ArgumentParser(
-        description="train the prediction network on picks of an untrained policy, then compare each estimator's"
-        " gradient of the policy with the true one; what has a file already is not measured again",
-        allow_abbrev=False,
-    )
     parser.add_argument("--n", type=int, default=17, help="nodes of each component")
     parser.add_argument("--l", type=int, default=3, help="components of a graph, and picks")
     parser.add_argument("--layers", type=int, default=4, help="depth of both networks, at least a component's diameter")
@@ -28,17 +30,16 @@ def gradients_parser() -> ArgumentParser:
     parser.add_argument("--reference", type=int, default=200, help="gradients that the true one is taken from")
     parser.add_argument("--markdown", action="store_true", help="the table as it stands in the documentation")
     parser.add_argument(
-        "-o", "--output", type=Path, default=Path("results/theory/gradients"), help="folder of a JSON each"
+        "-o", "--output", type=Path, default=Path("results/theory/gradients"), help="folder of the records"
     )
-    return parser
 
 
-def run_gradients(options: Namespace) -> int:
+def run(options: Namespace) -> int:
     """Measure under a progress bar and print the table."""
     from rich.console import Console
-    from rich.progress import Progress
     from rich.table import Table
 
+    from policylearn.cli.progress import add_bar, progress_bars
     from policylearn.studies.theory import GradientConfig, LearningConfig, gradient_table, measure_all
     from policylearn.studies.theory.gradient_records import HEADINGS, gradient_rows
 
@@ -53,8 +54,8 @@ def run_gradients(options: Namespace) -> int:
         for steps in options.steps
         for seed in range(options.seeds)
     ]
-    with Progress(console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task("gradients", total=1.0)
+    with progress_bars(Console(stderr=True), transient=True) as progress:
+        task = add_bar(progress, "gradients", 1.0)
         records = measure_all(configs, options.output, lambda share: progress.update(task, completed=share))
     if options.markdown:
         print(gradient_table(records))  # noqa: T201 - the command's answer
@@ -65,3 +66,6 @@ def run_gradients(options: Namespace) -> int:
     console = Console()
     Console(width=None if console.is_terminal else 160).print(table)
     return 0
+
+
+COMMAND = Command("gradients", HELP, add_options, run, about=ABOUT)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from argparse import Namespace
 from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from jsonargparse import ArgumentParser, Namespace
+from policylearn.cli.command import Command, Parser
 
 if TYPE_CHECKING:
     from policylearn.studies.theory import LearningRecord
@@ -17,7 +18,7 @@ IN_FIGURE = ("none", "random", "rloo", "straight_through", "full", "gapped")
 SETTINGS: dict[str, tuple[type, str]] = {
     "every": (int, "steps between evaluations"),
     "bags": (int, "bags of a step"),
-    "samples": (int, "bags drawn a graph by rloo"),
+    "samples": (int, "bags drawn per graph by rloo"),
     "channels": (int, "width of both networks"),
     "layers": (int, "depth of both networks, at least the diameter of a component"),
     "learning_rate": (float, "of Adam"),
@@ -31,47 +32,45 @@ SETTINGS: dict[str, tuple[type, str]] = {
 """Fields of LearningConfig that are options, with its defaults."""
 
 
-def learn_parser() -> ArgumentParser:
+def add_learn_options(parser: Parser) -> None:
     """Options of the action."""
-    parser = ArgumentParser(
-        description="train on fresh random (n, l)-CSL graphs with T = l and test on unseen ones; runs that have a file"
-        " already are not made again",
-        allow_abbrev=False,
-    )
     parser.add_argument("--n", type=int, default=17, help="nodes of each component")
     parser.add_argument("--l", type=int, default=3, help="components of a graph, and picks")
     parser.add_argument("--methods", type=str, nargs="+", default=list(METHODS), help=", ".join(METHODS))
     parser.add_argument("--seeds", type=int, default=5, help="how many runs of each method, with seeds 0, 1, ...")
     parser.add_argument("--steps", type=int, default=600, help="training steps, at most")
-    parser.add_argument("-o", "--output", type=Path, default=Path("results/theory"), help="folder of a JSON a run")
+    parser.add_argument("-o", "--output", type=Path, default=Path("results/theory"), help="folder of the records")
     add_showing(parser)
     for name, (kind, meaning) in SETTINGS.items():
         parser.add_argument(f"--{name}", type=kind | None, default=None, help=meaning)
-    return parser
 
 
 def run_learn(options: Namespace) -> int:
     """Make the runs under a progress bar and print their table."""
+    from rich.console import Console
+
+    from policylearn.cli.progress import add_bar, progress_bars
     from policylearn.studies.theory import LearningConfig, run_all
 
     if options.seeds < 1:
         raise ValueError(f"'seeds' must be >= 1 (got {options.seeds})")
-    given = {name: options[name] for name in SETTINGS if options[name] is not None}
+    given = {name: value for name, value in vars(options).items() if name in SETTINGS and value is not None}
     assert given.keys() <= {part.name for part in fields(LearningConfig)}
     configs = [
         LearningConfig(method=method, n=options.n, components=options.l, seed=seed, steps=options.steps, **given)
         for method in options.methods
         for seed in range(options.seeds)
     ]
-    with bar() as progress:
-        task = progress.add_task("", total=len(configs) * options.steps)
+    with progress_bars(Console(stderr=True), transient=True) as progress:
+        task = add_bar(progress, "", len(configs) * options.steps)
 
         def report(config: LearningConfig, step: int, loss: float, newest: Any) -> None:
-            figures = "" if newest is None else f" accuracy {newest.accuracy:.1%} coverage {newest.coverage:.1%}"
+            scores = "" if newest is None else f" accuracy {newest.accuracy:.1%} coverage {newest.coverage:.1%}"
             progress.update(
                 task,
                 completed=configs.index(config) * options.steps + step,
-                description=f"{config.method} seed {config.seed} loss {loss:.3f}{figures}",
+                description=f"{config.method} seed {config.seed}",
+                figures=f"loss {loss:.3f}{scores}",
             )
 
         records = run_all(configs, options.output, report)
@@ -80,12 +79,10 @@ def run_learn(options: Namespace) -> int:
     return 0
 
 
-def results_parser() -> ArgumentParser:
+def add_results_options(parser: Parser) -> None:
     """Options of the action that shows what there is."""
-    parser = ArgumentParser(description="the table of all runs of a folder", allow_abbrev=False)
-    parser.add_argument("folder", type=Path, nargs="?", default=Path("results/theory"), help="of a JSON a run")
+    parser.add_argument("folder", type=Path, nargs="?", default=Path("results/theory"), help="of the records")
     add_showing(parser)
-    return parser
 
 
 def run_results(options: Namespace) -> int:
@@ -96,7 +93,7 @@ def run_results(options: Namespace) -> int:
     return 0
 
 
-def add_showing(parser: ArgumentParser) -> None:
+def add_showing(parser: Parser) -> None:
     """Options on how results are shown."""
     parser.add_argument("--figure", type=Path | None, default=None, help="draw the curves of all runs to this PNG")
     parser.add_argument("--markdown", action="store_true", help="the table as it stands in the documentation")
@@ -125,17 +122,8 @@ def show(records: list[LearningRecord], options: Namespace) -> None:
     Console(width=None if console.is_terminal else 160).print(table)
 
 
-def bar() -> Any:
-    """A progress bar on stderr."""
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    return Progress(*columns, console=Console(stderr=True), transient=True)
-
-
 def draw(records: list[LearningRecord], path: Path) -> None:
-    """Draw accuracy and both coverages over the steps, a colour a method."""
+    """Draw accuracy and both coverages over the steps, a colour per method."""
     from policylearn.explain import Chart, draw_charts
     from policylearn.studies.theory.records import runs_of
 
@@ -157,3 +145,14 @@ def draw(records: list[LearningRecord], path: Path) -> None:
         }
         charts.append(Chart(title, curves))
     draw_charts(charts, path)
+
+
+LEARN = Command(
+    "learn",
+    "train policies from scratch on unions of CSL graphs",
+    add_learn_options,
+    run_learn,
+    about="Train on fresh random (n, l)-CSL graphs with T = l and test on unseen ones. Runs that have a record already"
+    " are not made again.",
+)
+RESULTS = Command("results", "show the table of such trainings", add_results_options, run_results)

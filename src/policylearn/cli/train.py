@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from argparse import Namespace
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from jsonargparse import ArgumentParser, Namespace
+from policylearn.cli.command import Command, Parser
+from policylearn.cli.setting_options import add_settings, given_settings
 
 if TYPE_CHECKING:
     import lightning
@@ -15,7 +17,6 @@ if TYPE_CHECKING:
 
     from policylearn.training import RunConfig, Source, Trained
 
-NAME = "train"
 HELP = "train a model on a dataset, a packed .npz or a CSV of SMILES"
 ABOUT = (
     "Train a model and write a run folder. Settings that are not given are the paper's for the dataset and the policy;"
@@ -36,7 +37,7 @@ SHORTHANDS = {
 }
 
 
-def add_options(parser: ArgumentParser) -> None:
+def add_options(parser: Parser) -> None:
     """Options of the verb."""
     parser.add_argument("dataset", type=str, help="a name (see 'policylearn datasets'), a packed .npz, or a CSV")
     parser.add_argument("--config", type=Path | None, default=None, help="a YAML to start from instead of the paper's")
@@ -45,10 +46,8 @@ def add_options(parser: ArgumentParser) -> None:
     add_run_options(parser)
 
 
-def add_run_options(parser: ArgumentParser) -> None:
-    """Options that say what to train: shorthands, and one for each setting."""
-    from policylearn.training.parsing import add_settings
-
+def add_run_options(parser: Parser) -> None:
+    """Options that say what to train: shorthands, and one per setting."""
     parser.add_argument("--target", type=str, default=[], nargs="+", help="column(s) to predict")
     for name, (_, text, kind) in SHORTHANDS.items():
         parser.add_argument(f"--{name}", type=kind | None, default=None, help=text)
@@ -61,7 +60,8 @@ def run(options: Namespace) -> int:
 
     from rich.console import Console
 
-    from policylearn.cli.progress import TrainingBar
+    from policylearn.cli.progress import add_bar, progress_bars
+    from policylearn.cli.training_progress import TrainingBar
     from policylearn.training import load_source, train
 
     for name in ("lightning.pytorch", "lightning.fabric"):
@@ -73,48 +73,36 @@ def run(options: Namespace) -> int:
         source = load_source(config.data)
     announce(console, config, source, folder)
 
-    def callbacks_of(title: str) -> Sequence[lightning.Callback]:
-        return [TrainingBar(title, console, source.dataset.task.metric)]
+    metric, first = source.dataset.task.metric, int(os.environ.get("LOCAL_RANK", 0)) == 0
+    with progress_bars(console, disable=not first) as progress:
 
-    done = train(config, source, folder, resume=options.resume, callbacks_of=callbacks_of)
-    if int(os.environ.get("LOCAL_RANK", 0)) == 0:
+        def callbacks_of(title: str) -> Sequence[lightning.Callback]:
+            return [TrainingBar(progress, add_bar(progress, title), title, metric)]
+
+        done = train(config, source, folder, resume=options.resume, callbacks_of=callbacks_of)
+    if first:
         report(Console(), config, source, done)
     return 0
 
 
-def make_config(options: Namespace, add: Callable[[ArgumentParser], None] = add_options) -> RunConfig:
-    """The paper's settings for this dataset and policy (or those of --config), then what the user said.
-
-    Args:
-        options: as parsed.
-        add: gives a parser the options of the verb that was called.
-    """
-    from policylearn.training import RunConfig, changed, read_config, with_setting
-    from policylearn.training.parsing import settings_of
+def make_config(options: Namespace) -> RunConfig:
+    """The paper's settings for this dataset and policy (or those of --config), then what the user said."""
+    from policylearn.training import RunConfig, changed, read_config
+    from policylearn.training.parsing import nested
     from policylearn.training.presets import preset
 
-    given = explicit(options.words, add)
+    given = given_settings(options)
+    for name, (key, _, _) in SHORTHANDS.items():
+        value = getattr(options, name)
+        given |= {} if value is None else {key: value}
     if options.config is not None:
         base = read_config(options.config)
     else:
-        selection = settings_of(given).get("selection", {})
-        default = RunConfig().selection
-        name = options.policy or selection.get("name", default.name)
-        picks = options.picks if options.picks is not None else selection.get("picks", default.picks)
+        usual = RunConfig().selection
+        name, picks = given.get("selection.name", usual.name), given.get("selection.picks", usual.picks)
         base = preset(options.dataset, name, picks)
-    config = changed(base, settings_of(given), "the command line")
-    for name, (key, _, _) in SHORTHANDS.items():
-        if options[name] is not None:
-            config = with_setting(config, key, options[name])
-    config = with_setting(config, "data.name", options.dataset)
-    return with_setting(config, "data.target", options.target) if options.target else config
-
-
-def explicit(words: Sequence[str], add: Callable[[ArgumentParser], None]) -> Namespace:
-    """What the user said in so many words, without defaults."""
-    parser = ArgumentParser(allow_abbrev=False)
-    add(parser)
-    return parser.parse_args(list(words), defaults=False)
+    given |= {"data.name": options.dataset} | ({"data.target": options.target} if options.target else {})
+    return changed(base, nested(given), "the command line")
 
 
 def default_folder(config: RunConfig) -> Path:
@@ -168,3 +156,6 @@ def report(console: Console, config: RunConfig, source: Source, done: Trained) -
     )
     console.print(table)
     console.print(f"run folder: {done.folder}", highlight=False, markup=False, soft_wrap=True)
+
+
+COMMAND = Command("train", HELP, add_options, run, about=ABOUT)

@@ -1,40 +1,23 @@
-"""Configurations as text, through jsonargparse; an unknown key is answered with the nearest known one."""
+"""Configurations as nested settings: read, changed and written; an unknown one is answered with the nearest known."""
 
 from __future__ import annotations
 
-import argparse
-import dataclasses
 import functools
+from collections.abc import Iterator, Mapping
+from dataclasses import fields, is_dataclass, replace
 from pathlib import Path
-from typing import Any
-
-from jsonargparse import ArgumentParser, Namespace
+from typing import Any, TypeVar, get_type_hints
 
 from policylearn.training.config import RunConfig
 from policylearn.training.settings import plain
-from policylearn.wording import nearest_word, one_line, unknown_setting, wrong_value
+from policylearn.wording import WrongValueError, describe_kind, hint, is_optional, one_line, read_value, without_none
+
+Config = TypeVar("Config")
+MAPPING = describe_kind(dict)
 
 
 class ConfigError(ValueError):
     """A configuration that cannot be used; the message names the key, the value and the way out."""
-
-
-def add_settings(parser: ArgumentParser) -> None:
-    """Give a parser one option a setting of `RunConfig`."""
-    parser.add_class_arguments(RunConfig, sub_configs=False)
-
-
-def config_of(parser: ArgumentParser, options: Namespace) -> RunConfig:
-    """The configuration that a parser with `add_settings` has read."""
-    made = parser.instantiate(options)
-    return RunConfig(**{field.name: made[field.name] for field in dataclasses.fields(RunConfig)})
-
-
-def settings_of(options: Namespace) -> dict[str, Any]:
-    """The settings among a parser's options, as nested dictionaries."""
-    names = {field.name for field in dataclasses.fields(RunConfig)}
-    found: dict[str, Any] = {key: value for key, value in options.as_dict().items() if key in names}
-    return found
 
 
 def read_config(path: Path, base: RunConfig | None = None) -> RunConfig:
@@ -52,32 +35,42 @@ def read_config(path: Path, base: RunConfig | None = None) -> RunConfig:
     return changed(base if base is not None else RunConfig(), content or {}, str(path))
 
 
-def changed(base: RunConfig, content: dict[str, Any], source: str = "the configuration") -> RunConfig:
-    """The configuration ``base`` with the settings of nested dictionaries put over it."""
-    parser = _parser()
-    before = plain(base)
-    for key, value in content.items():
-        if key not in {field.name for field in dataclasses.fields(RunConfig)}:
-            raise ConfigError(f"{source}: there is no setting '{key}'; {nearest(str(key))}")
-        if isinstance(before[key], dict) and not isinstance(value, dict):
-            raise ConfigError(f"{source}: '{key}' must be a mapping of settings to values (got {value})")
-    merged = _merged(before, content)
-    network = merged["selection"].get("network")
-    if isinstance(network, dict):
-        # What is not said of the selection network is as in the prediction network.
-        merged["selection"]["network"] = _merged(merged["prediction"], network)
+def changed(base: RunConfig, content: Mapping[str, Any], source: str = "the configuration") -> RunConfig:
+    """The configuration ``base`` with the settings of nested dictionaries put over it.
+
+    Args:
+        base: what holds where nothing is said.
+        content: the settings; a grid is replaced whole.
+        source: where they come from, for messages.
+    """
     try:
-        return config_of(parser, parser.parse_object(merged))
-    except argparse.ArgumentError as error:
-        raise ConfigError(f"{source}: {explained(str(error))}") from error
+        prediction = {key: value for key, value in content.items() if key == "prediction"}
+        config = _put(base, prediction)
+        selection = content.get("selection")
+        network = selection.get("network") if isinstance(selection, Mapping) else None
+        if isinstance(network, Mapping) and config.selection.network is None:
+            # What is not said of the selection network is as in the prediction network.
+            config = replace(config, selection=replace(config.selection, network=config.prediction))
+        return _put(config, content)
+    except ConfigError as error:
+        raise ConfigError(f"{source}: {error}") from None
 
 
 def with_setting(base: RunConfig, key: str, value: Any) -> RunConfig:
     """The configuration with one setting changed, by its dotted name such as `selection.tau`."""
-    content: Any = value
-    for part in reversed(key.split(".")):
-        content = {part: content}
-    return changed(base, content, f"'{key}'")
+    return changed(base, nested({key: value}), f"'{key}'")
+
+
+def nested(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings by dotted name as nested dictionaries."""
+    content: dict[str, Any] = {}
+    for key, value in settings.items():
+        *groups, name = key.split(".")
+        place = content
+        for group in groups:
+            place = place.setdefault(group, {})
+        place[name] = value
+    return content
 
 
 def to_yaml(config: RunConfig) -> str:
@@ -88,36 +81,51 @@ def to_yaml(config: RunConfig) -> str:
     return text
 
 
-def explained(message: str) -> str:
-    """A parser's complaint in one line, with the nearest known key where one is unknown."""
-    key = unknown_setting(message)
-    if key:
-        return f"there is no setting '{key}'; {nearest(key)}"
-    return wrong_value(message) or one_line(message)
+@functools.cache
+def settings_of(kind: type, prefix: str = "") -> dict[str, Any]:
+    """The declared type of every setting below a configuration, by dotted name; groups stand before what they hold."""
+    found: dict[str, Any] = {}
+    for name, hint_ in get_type_hints(kind).items():
+        found[prefix + name] = hint_
+        if is_group(hint_):
+            found |= settings_of(without_none(hint_), f"{prefix}{name}.")
+    return found
 
 
-def nearest(key: str) -> str:
-    """A hint at the setting that looks most alike."""
-    known = sorted(_parser().get_defaults().keys(branches=True))
-    networks = [name.replace("prediction.", "selection.network.") for name in known if name.startswith("prediction.")]
-    close = nearest_word(key, known + networks)
-    top = ", ".join(name for name in known if "." not in name)
-    return f"did you mean '{close}'?" if close else f"the top ones are {top}"
+def is_group(kind: Any) -> bool:
+    """Whether a setting holds further ones."""
+    return is_dataclass(without_none(kind))
 
 
-@functools.cache  # building it takes as long as using it
-def _parser() -> ArgumentParser:
-    parser = ArgumentParser(exit_on_error=False, allow_abbrev=False)
-    add_settings(parser)
-    return parser
-
-
-def _merged(base: dict[str, Any], content: dict[str, Any]) -> dict[str, Any]:
-    """Nested dictionaries laid over others; a grid is replaced whole."""
-    merged = dict(base)
+def _put(base: Config, content: Mapping[Any, Any], prefix: str = "") -> Config:
+    """A configuration with some settings changed."""
+    kinds = get_type_hints(type(base))
+    changes = {}
     for key, value in content.items():
-        under = merged.get(key)
-        merged[key] = (
-            _merged(under, value) if isinstance(under, dict) and isinstance(value, dict) and key != "grid" else value
-        )
-    return merged
+        name = f"{prefix}{key}"
+        if key not in kinds:
+            raise ConfigError(f"there is no setting '{name}'; {nearest_setting(name)}")
+        kind, before = kinds[key], getattr(base, key)
+        if not is_group(kind) or (value is None and is_optional(kind)):
+            try:
+                changes[key] = read_value(kind, value)
+            except WrongValueError as error:
+                raise ConfigError(f"'{name}' {error}") from None
+        elif isinstance(value, Mapping):
+            changes[key] = _put(without_none(kind)() if before is None else before, value, f"{name}.")
+        else:
+            raise ConfigError(f"'{name}' must be {MAPPING} (got {value})")
+    return replace(base, **changes)  # type: ignore[type-var]
+
+
+def nearest_setting(name: str) -> str:
+    """The way out of an unknown setting."""
+    top = ", ".join(field.name for field in fields(RunConfig))
+    return hint(name, sorted(settings_of(RunConfig)), f"the top ones are {top}")
+
+
+def leaves(kind: type) -> Iterator[tuple[str, Any]]:
+    """Every setting that holds a value, with its type."""
+    for name, hint_ in settings_of(kind).items():
+        if not is_group(hint_):
+            yield name, hint_

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, get_args
@@ -13,6 +12,7 @@ from policylearn.models.config import EstimatorName, PolicyName
 from policylearn.training.config import RunConfig
 from policylearn.training.data_source import TABLES
 from policylearn.training.parsing import ConfigError, changed, read_config
+from policylearn.wording import hint
 
 MANY_PICKS = 3
 """From this T on, a file with the suffix ``-t3`` holds where there is one."""
@@ -33,9 +33,8 @@ def preset(dataset: str, policy: str, picks: int) -> RunConfig:
     """
     policies = get_args(PolicyName)
     if policy not in policies:
-        close = difflib.get_close_matches(policy, policies, 1)
-        hint = f"did you mean '{close[0]}'?" if close else f"the policies are {', '.join(policies)}"
-        raise ConfigError(f"there is no policy '{policy}'; {hint}")
+        way_out = hint(policy, policies, f"the policies are {', '.join(policies)}")
+        raise ConfigError(f"there is no policy '{policy}'; {way_out}")
     if picks < 0:
         raise ConfigError(f"'picks' must be >= 0 (got {picks}); the policy 'full' marks every node")
     chosen = {"name": policy, "picks": 0 if policy in WITHOUT_PICKS else picks}

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from policylearn.cli.main import build_parser
+from policylearn.cli.main import ROOT
 from policylearn.cli.reproduce import find_table, wish_of
 from policylearn.studies.experiments import TABLES, Job, Wish, plan
 from policylearn.studies.experiments.plan import command_of
@@ -95,7 +95,7 @@ def test_the_command_of_a_run_plans_the_same_run(name: str, wish: Wish) -> None:
     for job in plan(table(name), wish)[:6]:
         words = shlex.split(command_of(name, job.cell, job.config, job.paper, [job.repeat]))
         assert words[:2] == ["policylearn", "reproduce"]
-        options = build_parser(["reproduce"]).parse_args(words[1:])["reproduce"]
+        _, options = ROOT.parse(words[1:])
         again: list[Job] = plan(table(options.table), wish_of(options))
         assert [(other.config, other.name) for other in again] == [(job.config, job.name)]
 

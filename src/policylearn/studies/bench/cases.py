@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import product
 from typing import Literal
 
 from policylearn.models import EstimatorName, NetworkConfig, PolicyConfig
 from policylearn.models.config import PolicyName
-from policylearn.wording import nearest_word
+from policylearn.wording import hint
 
 Phase = Literal["train", "infer"]
 Contender = Literal["ours", "replicated", "limit"]
@@ -91,7 +90,8 @@ class Settings:
     def __post_init__(self) -> None:
         for name in self.cases:
             if name not in CASES:
-                raise ValueError(f"there is no case '{name}'; {_hint(name, CASES)}")
+                way_out = hint(name, CASES, f"the cases are {', '.join(CASES)}")
+                raise ValueError(f"there is no case '{name}'; {way_out}")
         least = {"rounds": 1, "threads": 1, "layers": 1, "channels": 2, "batch_size": 1, "growth_nodes": 0}
         for field, bound in least.items():
             value = getattr(self, field)
@@ -109,11 +109,6 @@ class Settings:
     def graphs_of(self, dataset: str) -> int:
         """Graphs of a batch."""
         return BATCH_SIZES.get(dataset, BATCH_SIZE) if self.batch_size is None else self.batch_size
-
-
-def _hint(name: str, known: Iterable[str]) -> str:
-    close = nearest_word(name, known)
-    return f"did you mean '{close}'?" if close else f"the cases are {', '.join(known)}"
 
 
 @dataclass(frozen=True)

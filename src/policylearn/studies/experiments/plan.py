@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import shlex
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
@@ -13,6 +12,7 @@ from typing import Any
 from policylearn.studies.experiments.declaration import Cell, Experiment, Repeat, Table
 from policylearn.training import RunConfig, with_setting
 from policylearn.training.settings import flat, plain, short_hash
+from policylearn.wording import hint, write_value
 
 OF_LEARNED = ("mode", "norm", "estimator", "samples", "standardise", "tau", "node_dropout", "add_graph_mean", "pooling")
 """Settings of the selection that only the learned policy has; other rows of the same command go without them."""
@@ -102,9 +102,8 @@ def choose(table: Table, wish: Wish) -> list[Cell]:
     ):
         for word in words:
             if not matching(word, known):
-                close = difflib.get_close_matches(word, known, 1)
-                hint = f"did you mean '{close[0]}'?" if close else f"there are {', '.join(known)}"
-                raise ValueError(f"table '{table.name}' has no {kind} '{word}'; {hint}")
+                way_out = hint(word, known, f"there are {', '.join(known)}")
+                raise ValueError(f"table '{table.name}' has no {kind} '{word}'; {way_out}")
     chosen = []
     for cell in table.cells():
         named = any(fnmatchcase(cell.row.slug, word) for word in wish.rows)
@@ -202,12 +201,5 @@ def command_of(table: str, cell: Cell, config: RunConfig, paper: RunConfig, numb
     if "selection.estimator" in given:
         words += ["--estimator", str(given.pop("selection.estimator"))]
     if given:
-        words += ["--set", *(shlex.quote(f"{key}={written(value)}") for key, value in sorted(given.items()))]
+        words += ["--set", *(shlex.quote(f"{key}={write_value(value)}") for key, value in sorted(given.items()))]
     return " ".join(words)
-
-
-def written(value: Any) -> str:
-    """A setting's value as it is typed."""
-    if isinstance(value, bool):
-        return str(value).lower()
-    return f"[{','.join(map(written, value))}]" if isinstance(value, list | tuple) else str(value)

@@ -8,12 +8,12 @@ from pathlib import Path
 from policylearn.data.atomic import write_text
 from policylearn.studies.experiments.declaration import Cell, Column, Experiment, Table
 from policylearn.studies.experiments.pictures import draw_curves, draw_table
-from policylearn.studies.experiments.plan import command_of, written
+from policylearn.studies.experiments.plan import command_of
 from policylearn.studies.experiments.records import PICTURES, Record, load_records
 from policylearn.studies.experiments.summary import Group, choose_groups, difference, group_records, verdict
 from policylearn.training import RunConfig, changed
 from policylearn.training.ledger import Ledger
-from policylearn.wording import markdown_table
+from policylearn.wording import markdown_table, write_value
 
 Groups = dict[Experiment, list[Group]]
 PER_CENT = ("accuracy", "rocauc")
@@ -172,7 +172,8 @@ def settings_of(group: Group) -> str:
     """What was changed, with a mark on what the paper's grid does not hold."""
     outside = dict(group.departures)
     return ", ".join(
-        f"{key.split('.')[-1]} {written(value)}{'†' if key in outside else ''}" for key, value in group.changed.items()
+        f"{key.split('.')[-1]} {write_value(value)}{'†' if key in outside else ''}"
+        for key, value in group.changed.items()
     )
 
 

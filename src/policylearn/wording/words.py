@@ -1,0 +1,38 @@
+"""Words that a user wrote and words that a user reads."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Sequence
+
+
+def nearest_word(word: str, known: Iterable[str]) -> str | None:
+    """The known word that comes closest: one that begins alike, one that looks alike, one whose last part does."""
+    names = list(known)
+    ends = {last_part(name): name for name in reversed(names)}
+    close = [name for name in names if len(word) > 2 and name.startswith(word)][:1]
+    close += difflib.get_close_matches(word, names, 1, cutoff=0.75)
+    close += [ends[end] for end in difflib.get_close_matches(last_part(word), list(ends), 1)]
+    return close[0] if close else None
+
+
+def hint(word: str, known: Iterable[str], otherwise: str) -> str:
+    """The way out of an unknown word: the nearest known one, or else what is said instead."""
+    close = nearest_word(word, known)
+    return f"did you mean '{close}'?" if close else otherwise
+
+
+def last_part(name: str) -> str:
+    """Of an option or setting with a dotted name."""
+    return name.lstrip("-").rsplit(".", 1)[-1]
+
+
+def markdown_table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A markdown table, without a line break at its end."""
+    cells = [list(headings), ["---"] * len(headings), *rows]
+    return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in cells)
+
+
+def one_line(text: str) -> str:
+    """A text without its line breaks."""
+    return " ".join(text.split())
