@@ -19,8 +19,8 @@ from policylearn.cli import main
 from policylearn.data import PackedGraphs
 from policylearn.prediction import Answer, Predictor, load
 from policylearn.prediction.table_writer import Wanted, predict_table
+from policylearn.settings.run_config import DataConfig
 from policylearn.training import load_source
-from policylearn.training.config import DataConfig
 from tests.training.molecules import molesol, read_table, small_run, write_table
 from tests.training.tiny import write_graphs
 

@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 
+from policylearn.settings.flat import short_hash
 from policylearn.training import ledger as module
 from policylearn.training.ledger import Ledger, LedgerError, Outcome, OutOfTimeError, read_content, run_jobs
-from policylearn.training.settings import short_hash
 
 DEFAULT = {"size": 1, "colour": "red"}
 PROJECT = Path(__file__).parents[2]

@@ -13,10 +13,10 @@ from typing import Any
 
 import pytest
 
+from policylearn.settings.parsing import with_setting
 from policylearn.training import ConfigError, RunConfig, Source, Trained, changed, load_source, read_config
 from policylearn.training import sweep as sweeping
 from policylearn.training.grid import read_grid
-from policylearn.training.parsing import with_setting
 from policylearn.training.presets import preset
 from policylearn.training.sweep import sweep
 

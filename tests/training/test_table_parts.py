@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from policylearn.data import DataError
+from policylearn.settings.run_config import DataConfig
 from policylearn.training import load_source
-from policylearn.training.config import DataConfig
 
 
 def chain(path: Path, rows: int, column: str = "") -> str:

@@ -10,13 +10,13 @@ from argparse import Namespace
 from typing import Any, get_origin, get_type_hints
 
 from policylearn.cli.command import Parser, typed
+from policylearn.settings import RunConfig
+from policylearn.settings.parsing import is_group, settings_of
 from policylearn.wording import without_none, write_value
 
 
 def add_settings(parser: Parser) -> None:
     """Give a parser an option per setting of `RunConfig`; only those that are given come out of it."""
-    from policylearn.training.config import RunConfig
-
     add_group(parser, RunConfig(), "")
 
 
@@ -29,8 +29,6 @@ def add_group(parser: Parser, config: Any, prefix: str, hidden: bool = False) ->
         prefix: of the names.
         hidden: whether to leave them out of the help: those of the selection network are as the prediction network's.
     """
-    from policylearn.training.parsing import is_group
-
     kind = type(config)
     texts = attribute_docs(kind)
     group = parser.add_argument_group(inspect.cleandoc(kind.__doc__ or "").split("\n")[0].rstrip("."))
@@ -54,9 +52,6 @@ def add_group(parser: Parser, config: Any, prefix: str, hidden: bool = False) ->
 
 def given_settings(options: Namespace) -> dict[str, Any]:
     """The settings among a command's options, by dotted name."""
-    from policylearn.training.config import RunConfig
-    from policylearn.training.parsing import settings_of
-
     known = settings_of(RunConfig)
     return {name: value for name, value in vars(options).items() if name in known}
 

@@ -87,8 +87,8 @@ def run(options: Namespace) -> int:
 
 def make_config(options: Namespace) -> RunConfig:
     """The paper's settings for this dataset and policy (or those of --config), then what the user said."""
+    from policylearn.settings.parsing import nested
     from policylearn.training import RunConfig, changed, read_config
-    from policylearn.training.parsing import nested
     from policylearn.training.presets import preset
 
     given = given_settings(options)

@@ -1,11 +1,12 @@
 """Whole models, their recipes, and the protocol by which everything else knows them."""
 
 from policylearn.models.calibration import calibrate
-from policylearn.models.config import BagConfig, EstimatorName, ModelConfig, NetworkConfig, PolicyConfig
+from policylearn.models.config import ModelConfig
 from policylearn.models.protocol import GraphModel, LossTerms, Objective, graph_costs, plain_objective
 from policylearn.models.recipes import build_estimator, build_model, build_rule
 from policylearn.models.registry import SYSTEMS, Inputs, System, find_system, register
 from policylearn.models.subgraph_gnn import SubgraphGNN
+from policylearn.settings import BagConfig, EstimatorName, NetworkConfig, PolicyConfig
 
 __all__ = [
     "SYSTEMS",

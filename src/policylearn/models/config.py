@@ -3,85 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal
 
 from policylearn.models.subgraph_gnn import MAX_ROWS
-from policylearn.nn import CopyPooling, Features, Level, NodePooling, NormKind
-from policylearn.policies import Baseline, Mode
-
-EstimatorName = Literal["reinforce", "rloo", "straight_through", "gapped"]
-RuleName = Literal["mark", "ego", "delete"]
-PoolingOrder = Literal["copies", "nodes"]
-PolicyName = Literal["learned", "random", "full", "none", "degree", "centrality"]
-ConvName = Literal["gin", "gcn", "sage", "gatv2"]
-
-
-@dataclass(frozen=True)
-class NetworkConfig:
-    """One of the two networks."""
-
-    channels: int = 64
-    """Width C of every layer."""
-    layers: int = 6
-    """Number of layers."""
-    conv: ConvName = "gin"
-    """The inner convolution."""
-    norm: NormKind = "batch"
-    """Norm after each linear map; the selection network has its own setting, `PolicyConfig.norm`."""
-    track_running_stats: bool = True
-    """Whether batch norms keep running statistics for evaluation."""
-    dropout: float = 0.0
-    """Dropout between layers."""
-    residual: bool = True
-    """Add each layer's input to its output."""
-
-
-@dataclass(frozen=True)
-class PolicyConfig:
-    """Which copies to look at."""
-
-    name: PolicyName = "learned"
-    """The policy."""
-    picks: int = 2
-    """T, how many copies are looked at besides the unmarked graph."""
-    marks_per_copy: int = 1
-    """Nodes marked in each copy: the best of one draw."""
-    network: NetworkConfig | None = None
-    """The selection network; the same as the prediction network if not given."""
-    mode: Mode = "incremental"
-    """One pass per step, or the authors' way."""
-    norm: NormKind = "layer"
-    """Norm of the selection network; in paper mode it is a batch norm over the whole bag."""
-    estimator: EstimatorName = "rloo"
-    """How gradients reach the picks."""
-    samples: int = 4
-    """K, bags drawn per graph by 'rloo'; 'reinforce' draws one."""
-    standardise: bool = True
-    """Divide the advantages of 'rloo' and 'reinforce' by their standard deviation."""
-    baseline: Baseline = "all"
-    """What the baseline of 'reinforce' knows: the batch's mean, also past costs, also the copies before, or all."""
-    tau: float = 1.0
-    """Temperature of 'straight_through' and 'gapped'."""
-    node_dropout: float = 0.0
-    """Share of the candidates that cannot be picked, in training."""
-    mask_selected: bool = True
-    """Do not pick a node twice (learned); draw without replacement (random)."""
-    add_graph_mean: bool = True
-    """Add the graph's mean to each node before scoring."""
-    pooling: CopyPooling = "mean"
-    """How the selection network pools the copies of a node."""
-    seed: int = 0
-    """Of the random policy's draws in evaluation."""
-
-
-@dataclass(frozen=True)
-class BagConfig:
-    """How copies are made of the picks, for both networks."""
-
-    rule: RuleName = "mark"
-    """Mark the picked nodes, keep what is near them (marked), or delete them."""
-    hops: int = 3
-    """How far ego nets reach."""
+from policylearn.nn import Features, Level
+from policylearn.settings import BagConfig, CopyPooling, NetworkConfig, NodePooling, PolicyConfig, PoolingOrder
 
 
 @dataclass(frozen=True)
@@ -96,9 +21,9 @@ class ModelConfig:
     """Width of the output."""
     level: Level = "graph"
     """Whether a prediction belongs to a graph or to a node."""
-    prediction: NetworkConfig = NetworkConfig()
+    prediction: NetworkConfig = field(default_factory=NetworkConfig)
     """The prediction network."""
-    policy: PolicyConfig = PolicyConfig()
+    policy: PolicyConfig = field(default_factory=PolicyConfig)
     """The policy."""
     pooling: CopyPooling = "mean"
     """How the prediction network pools the copies of a node."""
@@ -106,7 +31,7 @@ class ModelConfig:
     """How nodes are pooled to a graph vector."""
     order: PoolingOrder = "copies"
     """What is pooled first: the copies of each node, or the nodes of each copy."""
-    bag: BagConfig = BagConfig()
+    bag: BagConfig = field(default_factory=BagConfig)
     """How copies are made of the picks."""
     max_rows: int = MAX_ROWS
     """Rows held at once at inference; without running statistics the bag is held whole, as pieces have others."""

@@ -9,7 +9,7 @@ from torch import nn
 from torch_geometric.nn import GATv2Conv, GCNConv, SAGEConv
 
 from policylearn.bags import BagRule, delete_nodes, ego_nets, mark_nodes
-from policylearn.models.config import BagConfig, EstimatorName, ModelConfig, NetworkConfig, PolicyConfig
+from policylearn.models.config import ModelConfig
 from policylearn.models.subgraph_gnn import SubgraphGNN
 from policylearn.nn import (
     GIN,
@@ -48,6 +48,7 @@ from policylearn.policies import (
     degree,
     subgraph_centrality,
 )
+from policylearn.settings import BagConfig, EstimatorName, NetworkConfig, PolicyConfig
 
 
 def build_model(config: ModelConfig) -> SubgraphGNN:

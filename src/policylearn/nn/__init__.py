@@ -22,8 +22,8 @@ from policylearn.nn.features import (
     check_ids,
 )
 from policylearn.nn.mlp import MLP
-from policylearn.nn.norms import NoNorm, NormKind, NormStatistics, RowBatchNorm, RowLayerNorm, RowNorm, build_norm
-from policylearn.nn.pooling import CopyPool, CopyPooling, NodePooling, Pooled
+from policylearn.nn.norms import NoNorm, NormStatistics, RowBatchNorm, RowLayerNorm, RowNorm, build_norm
+from policylearn.nn.pooling import CopyPool, Pooled
 from policylearn.nn.readouts import CopiesThenNodes, Level, NodesThenCopies, Readout, StreamingReadout
 from policylearn.nn.scope import Scope, can_be_cut, copies_are_apart, depends_on_batch, mixes_rows, scope_of
 from policylearn.nn.segments import segment_argmax, segment_log_softmax, segment_max, segment_mean, segment_sum
@@ -36,7 +36,6 @@ __all__ = [
     "Conv",
     "CopiesThenNodes",
     "CopyPool",
-    "CopyPooling",
     "EdgeEncoder",
     "EdgeTerm",
     "Encoder",
@@ -46,9 +45,7 @@ __all__ = [
     "Members",
     "NoNorm",
     "NodeEncoder",
-    "NodePooling",
     "NodesThenCopies",
-    "NormKind",
     "NormStatistics",
     "Pooled",
     "PyGConv",

@@ -8,7 +8,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-NormKind = Literal["batch", "layer", "none"]
+from policylearn.settings import NormKind
+
 NormStatistics = Literal["bag", "slot"]
 
 

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
 
 from policylearn.bags import Bag, unmarked_apart
 from policylearn.nn.segments import segment_sum
-
-CopyPooling = Literal["mean", "sum", "min"]
-NodePooling = Literal["mean", "sum"]
+from policylearn.settings import CopyPooling
 
 
 class Pooled(NamedTuple):

@@ -12,8 +12,9 @@ import torch
 from torch import Tensor, nn
 
 from policylearn.bags import NO_PICK, Bag, Graphs
-from policylearn.nn.pooling import CopyPool, CopyPooling, NodePooling, Pooled
+from policylearn.nn.pooling import CopyPool, Pooled
 from policylearn.nn.segments import segment_mean, segment_sum
+from policylearn.settings import CopyPooling, NodePooling
 
 Level = Literal["graph", "node"]
 

@@ -1,17 +1,9 @@
 """Policies: which nodes of a graph to mark, and how the picks learn. One protocol, so that any callable can be one."""
 
 from policylearn.policies.draws import Pick, selection_of, top_nodes
-from policylearn.policies.estimators import (
-    Baseline,
-    Estimator,
-    Gapped,
-    Reinforce,
-    Rloo,
-    StraightThrough,
-    leave_one_out,
-)
+from policylearn.policies.estimators import Estimator, Gapped, Reinforce, Rloo, StraightThrough, leave_one_out
 from policylearn.policies.fixed import FullPolicy, NoPolicy
-from policylearn.policies.learned import BagView, LearnedPolicy, Mode, View
+from policylearn.policies.learned import BagView, LearnedPolicy, View
 from policylearn.policies.protocol import (
     Evidence,
     LearningPolicy,
@@ -25,14 +17,12 @@ from policylearn.policies.ranked import RankedPolicy, degree, subgraph_centralit
 
 __all__ = [
     "BagView",
-    "Baseline",
     "Estimator",
     "Evidence",
     "FullPolicy",
     "Gapped",
     "LearnedPolicy",
     "LearningPolicy",
-    "Mode",
     "NoPolicy",
     "Pick",
     "Policy",

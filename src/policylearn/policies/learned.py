@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal, Protocol
+from typing import Protocol
 
 import torch
 from torch import Tensor, nn
@@ -20,8 +20,7 @@ from policylearn.nn import (
 from policylearn.policies.draws import Pick, gumbel, log_prob_of, selection_of, top_nodes
 from policylearn.policies.estimators import Estimator, Reinforce
 from policylearn.policies.protocol import Evidence, check_picks, unpicked
-
-Mode = Literal["incremental", "paper"]
+from policylearn.settings import Mode
 
 
 class View(Protocol):

@@ -1,11 +1,11 @@
 """Training, evaluation, and the folder that a run leaves behind."""
 
-from policylearn.training.config import DataConfig, FitConfig, OptimConfig, RunConfig
+from policylearn.settings.parsing import ConfigError, changed, read_config, to_yaml, with_setting
+from policylearn.settings.run_config import DataConfig, FitConfig, OptimConfig, RunConfig
 from policylearn.training.data_source import Source, load_source
 from policylearn.training.evaluation import answers, evaluate
 from policylearn.training.fit import Fitted, fit
 from policylearn.training.folds import Trained, train
-from policylearn.training.parsing import ConfigError, changed, read_config, to_yaml, with_setting
 from policylearn.training.reevaluation import Evaluation, evaluate_again
 from policylearn.training.runs import Run, RunError, RunFacts, load_run, make_model
 

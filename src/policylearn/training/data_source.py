@@ -25,7 +25,7 @@ from policylearn.data.convert.infer import standardise
 from policylearn.data.molecules import feature_tables
 from policylearn.data.splits import PARTS
 from policylearn.nn import Features
-from policylearn.training.config import DataConfig, SplitName
+from policylearn.settings.run_config import DataConfig, SplitName
 
 TABLES = (".csv", ".tsv", ".csv.gz", ".tsv.gz")
 

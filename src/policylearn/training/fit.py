@@ -17,8 +17,8 @@ from torch_geometric.data import Batch
 from policylearn.data import BatchLoader, Dataset
 from policylearn.data.atomic import write_text
 from policylearn.models import GraphModel
+from policylearn.settings.run_config import FitConfig, RunConfig
 from policylearn.training.checkpoints import Checkpoints, newest_readable
-from policylearn.training.config import FitConfig, RunConfig
 from policylearn.training.curves import draw_curves
 from policylearn.training.data_source import Source
 from policylearn.training.datamodule import GraphData

@@ -13,7 +13,7 @@ import numpy as np
 
 from policylearn.data import Split
 from policylearn.data.atomic import write_text
-from policylearn.training.config import RunConfig
+from policylearn.settings.run_config import RunConfig
 from policylearn.training.data_source import Source
 from policylearn.training.fit import Fitted, fit
 from policylearn.training.runs import HISTORY, METRICS

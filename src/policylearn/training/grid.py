@@ -6,8 +6,8 @@ import itertools
 import re
 from dataclasses import dataclass, replace
 
-from policylearn.training.config import RunConfig
-from policylearn.training.parsing import ConfigError, with_setting
+from policylearn.settings.parsing import ConfigError, with_setting
+from policylearn.settings.run_config import RunConfig
 
 Value = bool | int | float | str | None
 Combination = dict[str, Value]

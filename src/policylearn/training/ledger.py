@@ -20,7 +20,7 @@ from typing import Any, Generic, Protocol, TypeVar
 from filelock import FileLock, Timeout
 
 from policylearn.data.atomic import replacing
-from policylearn.training.settings import differences, flat
+from policylearn.settings.flat import differences, flat
 
 FORMAT = 1
 LOCKS = ".locks"

@@ -17,7 +17,7 @@ from torchmetrics import Metric
 
 from policylearn.data import Task, build_metric
 from policylearn.models import GraphModel, calibrate
-from policylearn.training.config import OptimConfig
+from policylearn.settings.run_config import OptimConfig
 
 
 class RunModule(lightning.LightningModule):

@@ -8,10 +8,10 @@ from typing import Any, get_args
 
 from policylearn.data.datasets import CATALOG, find_entry
 from policylearn.data.synthetic import is_synthetic, synthetic_names
-from policylearn.models.config import EstimatorName, PolicyName
-from policylearn.training.config import RunConfig
+from policylearn.settings import EstimatorName, PolicyName
+from policylearn.settings.parsing import ConfigError, changed, read_config
+from policylearn.settings.run_config import RunConfig
 from policylearn.training.data_source import TABLES
-from policylearn.training.parsing import ConfigError, changed, read_config
 from policylearn.wording import hint
 
 MANY_PICKS = 3

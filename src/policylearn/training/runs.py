@@ -14,8 +14,8 @@ from policylearn.data import Scaling, Task
 from policylearn.data.atomic import replacing, write_text
 from policylearn.models import ModelConfig, SubgraphGNN, build_model
 from policylearn.nn import Features
-from policylearn.training.config import RunConfig
-from policylearn.training.parsing import read_config, to_yaml
+from policylearn.settings.parsing import read_config, to_yaml
+from policylearn.settings.run_config import RunConfig
 from policylearn.training.provenance import system, versions
 
 FORMAT = 1

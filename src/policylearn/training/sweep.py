@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from policylearn.data.atomic import write_text
-from policylearn.training.config import RunConfig
+from policylearn.settings.flat import plain, short_hash
+from policylearn.settings.parsing import to_yaml
+from policylearn.settings.run_config import RunConfig
 from policylearn.training.data_source import Source
 from policylearn.training.folds import CallbacksOf, train
 from policylearn.training.grid import apply, read_grid
 from policylearn.training.ledger import Ledger, read_content, run_jobs
-from policylearn.training.parsing import to_yaml
-from policylearn.training.settings import plain, short_hash
 
 BEST, TRIALS = "best.yaml", "trials"
 

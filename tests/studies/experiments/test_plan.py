@@ -9,10 +9,10 @@ import pytest
 
 from policylearn.cli.main import ROOT
 from policylearn.cli.reproduce import find_table, wish_of
+from policylearn.settings.flat import differences, short_hash
 from policylearn.studies.experiments import TABLES, Job, Wish, plan
 from policylearn.studies.experiments.plan import command_of
 from policylearn.training import RunConfig, with_setting
-from policylearn.training.settings import differences, short_hash
 
 
 def table(name: str):

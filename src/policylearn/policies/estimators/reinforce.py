@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
 
 import torch
 from torch import Tensor
@@ -12,8 +11,8 @@ from policylearn.bags import Members, Selection
 from policylearn.policies.draws import Pick
 from policylearn.policies.estimators.rloo import score_function_draw
 from policylearn.policies.protocol import Evidence
+from policylearn.settings import Baseline
 
-Baseline = Literal["batch", "past", "prefix", "all"]
 """What the baseline knows: the batch's mean cost alone, also each graph's past costs, also its loss with the copies
 before the pick, or all of these."""
 

@@ -8,7 +8,7 @@ from itertools import product
 from typing import Literal
 
 from policylearn.models import EstimatorName, NetworkConfig, PolicyConfig
-from policylearn.models.config import PolicyName
+from policylearn.settings import PolicyName
 from policylearn.wording import hint
 
 Phase = Literal["train", "infer"]

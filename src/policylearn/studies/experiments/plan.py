@@ -9,9 +9,9 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
+from policylearn.settings.flat import flat, plain, short_hash
 from policylearn.studies.experiments.declaration import Cell, Experiment, Repeat, Table
 from policylearn.training import RunConfig, with_setting
-from policylearn.training.settings import flat, plain, short_hash
 from policylearn.wording import hint, write_value
 
 OF_LEARNED = ("mode", "norm", "estimator", "samples", "standardise", "tau", "node_dropout", "add_graph_mean", "pooling")

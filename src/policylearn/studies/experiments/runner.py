@@ -13,6 +13,7 @@ from typing import Any
 import lightning
 import numpy as np
 
+from policylearn.settings.flat import differences, plain
 from policylearn.studies.experiments.plan import Job, command_of
 from policylearn.studies.experiments.records import Record, run_folder
 from policylearn.studies.experiments.summary import REPEATED
@@ -24,7 +25,6 @@ from policylearn.training.folds import parts_of, read_history
 from policylearn.training.ledger import Ledger, Outcome, OutOfTimeError, run_jobs
 from policylearn.training.provenance import commit, describe_machine, versions
 from policylearn.training.runs import HISTORY
-from policylearn.training.settings import differences, plain
 
 CallbacksOf = Callable[[Job], Sequence[lightning.Callback]]
 SHOWN_APART = ("fit.epochs", "selection.estimator", "selection.mode")

@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from policylearn.settings.flat import flat
 from policylearn.studies.experiments.declaration import Cell, Experiment
 from policylearn.studies.experiments.records import Record
 from policylearn.training.folds import combine_folds
-from policylearn.training.settings import flat
 
 REPEATED = ("fit.seed", "data.fold")
 """What differs between the repeats of an experiment."""

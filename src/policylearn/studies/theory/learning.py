@@ -24,9 +24,9 @@ from policylearn.models import (
     build_model,
     calibrate,
 )
-from policylearn.models.config import PolicyName
-from policylearn.nn import Graphs, NodePooling
+from policylearn.nn import Graphs
 from policylearn.policies import LearnedPolicy
+from policylearn.settings import NodePooling, PolicyName
 from policylearn.studies.theory.chance import covered
 
 Method = Literal["reinforce", "rloo", "straight_through", "gapped", "random", "none", "full"]

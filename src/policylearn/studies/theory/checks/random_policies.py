@@ -13,9 +13,9 @@ from policylearn.bags import Selection
 from policylearn.data import make_batch
 from policylearn.data.synthetic import csl_members, csl_unions, union_family
 from policylearn.models import ModelConfig, NetworkConfig, PolicyConfig, build_model
-from policylearn.models.config import ConvName
-from policylearn.nn import Graphs, NormKind, segment_argmax, segment_log_softmax
+from policylearn.nn import Graphs, segment_argmax, segment_log_softmax
 from policylearn.policies import LearnedPolicy, RandomPolicy
+from policylearn.settings import ConvName, NormKind
 from policylearn.studies.theory.chance import (
     covered,
     expected_draws,

@@ -8,8 +8,8 @@ from dataclasses import fields, is_dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar, get_type_hints
 
-from policylearn.training.config import RunConfig
-from policylearn.training.settings import plain
+from policylearn.settings.flat import plain
+from policylearn.settings.run_config import RunConfig
 from policylearn.wording import WrongValueError, describe_kind, hint, is_optional, one_line, read_value, without_none
 
 Config = TypeVar("Config")

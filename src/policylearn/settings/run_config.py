@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from policylearn.models import BagConfig, NetworkConfig, PolicyConfig
-from policylearn.models.config import PoolingOrder
-from policylearn.nn import CopyPooling, NodePooling
+from policylearn.settings.choices import CopyPooling, NodePooling, PoolingOrder
+from policylearn.settings.model_config import BagConfig, NetworkConfig, PolicyConfig
 
 SplitName = Literal["official", "scaffold", "random", "column", "folds"]
 TaskName = Literal["regression", "binary", "classes"]

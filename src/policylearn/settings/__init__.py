@@ -1,0 +1,43 @@
+"""What a run is, as typed plain values: declared, read, changed, compared and written. Nothing here needs torch."""
+
+from policylearn.settings.choices import (
+    Baseline,
+    ConvName,
+    CopyPooling,
+    EstimatorName,
+    Mode,
+    NodePooling,
+    NormKind,
+    PolicyName,
+    PoolingOrder,
+    RuleName,
+)
+from policylearn.settings.model_config import BagConfig, NetworkConfig, PolicyConfig
+from policylearn.settings.parsing import ConfigError, changed, read_config, to_yaml, with_setting
+from policylearn.settings.run_config import DataConfig, FitConfig, OptimConfig, RunConfig, SplitName
+
+__all__ = [
+    "BagConfig",
+    "Baseline",
+    "ConfigError",
+    "ConvName",
+    "CopyPooling",
+    "DataConfig",
+    "EstimatorName",
+    "FitConfig",
+    "Mode",
+    "NetworkConfig",
+    "NodePooling",
+    "NormKind",
+    "OptimConfig",
+    "PolicyConfig",
+    "PolicyName",
+    "PoolingOrder",
+    "RuleName",
+    "RunConfig",
+    "SplitName",
+    "changed",
+    "read_config",
+    "to_yaml",
+    "with_setting",
+]

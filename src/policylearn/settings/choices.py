@@ -1,0 +1,16 @@
+"""The values of settings that have a few names to choose from."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+NormKind = Literal["batch", "layer", "none"]
+CopyPooling = Literal["mean", "sum", "min"]
+NodePooling = Literal["mean", "sum"]
+Mode = Literal["incremental", "paper"]
+Baseline = Literal["batch", "past", "prefix", "all"]
+EstimatorName = Literal["reinforce", "rloo", "straight_through", "gapped"]
+RuleName = Literal["mark", "ego", "delete"]
+PoolingOrder = Literal["copies", "nodes"]
+PolicyName = Literal["learned", "random", "full", "none", "degree", "centrality"]
+ConvName = Literal["gin", "gcn", "sage", "gatv2"]

@@ -1,0 +1,84 @@
+"""The settings of the networks and of the policy."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from policylearn.settings.choices import (
+    Baseline,
+    ConvName,
+    CopyPooling,
+    EstimatorName,
+    Mode,
+    NormKind,
+    PolicyName,
+    RuleName,
+)
+
+
+@dataclass(frozen=True)
+class NetworkConfig:
+    """One of the two networks."""
+
+    channels: int = 64
+    """Width C of every layer."""
+    layers: int = 6
+    """Number of layers."""
+    conv: ConvName = "gin"
+    """The inner convolution."""
+    norm: NormKind = "batch"
+    """Norm after each linear map; the selection network has its own setting, `PolicyConfig.norm`."""
+    track_running_stats: bool = True
+    """Whether batch norms keep running statistics for evaluation."""
+    dropout: float = 0.0
+    """Dropout between layers."""
+    residual: bool = True
+    """Add each layer's input to its output."""
+
+
+@dataclass(frozen=True)
+class PolicyConfig:
+    """Which copies to look at."""
+
+    name: PolicyName = "learned"
+    """The policy."""
+    picks: int = 2
+    """T, how many copies are looked at besides the unmarked graph."""
+    marks_per_copy: int = 1
+    """Nodes marked in each copy: the best of one draw."""
+    network: NetworkConfig | None = None
+    """The selection network; the same as the prediction network if not given."""
+    mode: Mode = "incremental"
+    """One pass per step, or the authors' way."""
+    norm: NormKind = "layer"
+    """Norm of the selection network; in paper mode it is a batch norm over the whole bag."""
+    estimator: EstimatorName = "rloo"
+    """How gradients reach the picks."""
+    samples: int = 4
+    """K, bags drawn per graph by 'rloo'; 'reinforce' draws one."""
+    standardise: bool = True
+    """Divide the advantages of 'rloo' and 'reinforce' by their standard deviation."""
+    baseline: Baseline = "all"
+    """What the baseline of 'reinforce' knows: the batch's mean, also past costs, also the copies before, or all."""
+    tau: float = 1.0
+    """Temperature of 'straight_through' and 'gapped'."""
+    node_dropout: float = 0.0
+    """Share of the candidates that cannot be picked, in training."""
+    mask_selected: bool = True
+    """Do not pick a node twice (learned); draw without replacement (random)."""
+    add_graph_mean: bool = True
+    """Add the graph's mean to each node before scoring."""
+    pooling: CopyPooling = "mean"
+    """How the selection network pools the copies of a node."""
+    seed: int = 0
+    """Of the random policy's draws in evaluation."""
+
+
+@dataclass(frozen=True)
+class BagConfig:
+    """How copies are made of the picks, for both networks."""
+
+    rule: RuleName = "mark"
+    """Mark the picked nodes, keep what is near them (marked), or delete them."""
+    hops: int = 3
+    """How far ego nets reach."""
