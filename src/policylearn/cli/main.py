@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from types import TracebackType
 
 from policylearn import __version__
-from policylearn.cli import bench, datasets, demo, evaluate, info, predict, reproduce, sweep, theory, train
+from policylearn.cli import bench, compare, datasets, demo, evaluate, info, predict, reproduce, sweep, theory, train
 from policylearn.cli.command import Command, Parser, UsageError
 
 BAD_INPUT = 2
@@ -27,6 +27,7 @@ ROOT = Command(
         predict.COMMAND,
         evaluate.COMMAND,
         sweep.COMMAND,
+        compare.COMMAND,
         info.COMMAND,
         datasets.COMMAND,
         demo.COMMAND,

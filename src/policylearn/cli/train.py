@@ -100,7 +100,7 @@ def make_config(options: Namespace) -> RunConfig:
     else:
         usual = RunConfig().selection
         name, picks = given.get("selection.name", usual.name), given.get("selection.picks", usual.picks)
-        base = preset(options.dataset, name, picks)
+        base = preset(options.dataset, name, picks, given.get("recipe"))
     given |= {"data.name": options.dataset} | ({"data.target": options.target} if options.target else {})
     return changed(base, nested(given), "the command line")
 

@@ -101,9 +101,15 @@ class FitConfig:
     """Least time between two checkpoints; one is written at the end in any case."""
 
 
+RecipeName = Literal["paper", "modern"]
+
+
 @dataclass(frozen=True)
 class RunConfig:
     """A whole training run."""
+
+    recipe: RecipeName = "paper"
+    """Which settings of optimiser and schedule the run started from; a table of SMILES has 'modern' by default."""
 
     data: DataConfig = field(default_factory=DataConfig)
     prediction: NetworkConfig = field(default_factory=NetworkConfig)

@@ -112,6 +112,7 @@ def fit(
         "valid": evaluate(model.cpu(), data.evaluation_loader(split.valid), task),
         "test": evaluate(model, data.evaluation_loader(split.test), task),
         "seconds": sum(record.seconds for record in history.records),
+        "cpu_seconds": sum(record.cpu_seconds for record in history.records),
         "seconds_this_session": time.perf_counter() - started,
         "parameters": count_parameters(model),
         "policy": config.selection.name,

@@ -24,6 +24,8 @@ class EpochRecord:
     test: float | None
     seconds: float
     learning_rate: float
+    cpu_seconds: float = 0.0
+    """Of this process; 0 in records of version 0.1."""
 
 
 class History(lightning.Callback):
@@ -39,11 +41,11 @@ class History(lightning.Callback):
         self.records: list[EpochRecord] = []
         self.best: EpochRecord | None = None
         self.best_weights: dict[str, Tensor] = {}
-        self.started = 0.0
+        self.started = self.cpu_started = 0.0
 
     def on_train_epoch_start(self, trainer: lightning.Trainer, pl_module: lightning.LightningModule) -> None:
         """Start the epoch's clock."""
-        self.started = time.perf_counter()
+        self.started, self.cpu_started = time.perf_counter(), time.process_time()
 
     def on_validation_end(self, trainer: lightning.Trainer, pl_module: lightning.LightningModule) -> None:
         """Record the epoch; Lightning validates at the end of each."""
@@ -58,6 +60,7 @@ class History(lightning.Callback):
             test=figures.get("test"),
             seconds=time.perf_counter() - self.started,
             learning_rate=trainer.optimizers[0].param_groups[0]["lr"],
+            cpu_seconds=time.process_time() - self.cpu_started,
         )
         self.records.append(record)
         if self.best is None or self._better(record.valid, self.best.valid):

@@ -8,10 +8,11 @@ from typing import Any, get_args
 
 from policylearn.data.datasets import CATALOG, find_entry
 from policylearn.data.synthetic import is_synthetic, synthetic_names
-from policylearn.settings import EstimatorName, PolicyName
+from policylearn.settings import PolicyName
 from policylearn.settings.parsing import ConfigError, changed, read_config
-from policylearn.settings.run_config import RunConfig
+from policylearn.settings.run_config import RecipeName, RunConfig
 from policylearn.training.data_source import TABLES
+from policylearn.training.recipes import recipe_settings
 from policylearn.wording import hint
 
 MANY_PICKS = 3
@@ -19,17 +20,16 @@ MANY_PICKS = 3
 STAND_INS = {"degree": "random", "centrality": "random"}
 """The paper does not train with these; they differ from the other in which nodes they pick alone."""
 WITHOUT_PICKS = ("full", "none")
-FOR_MOLECULES: EstimatorName = "straight_through"
-"""How a policy learns on a table of SMILES, as in the shipped settings for molecules; docs/decisions.md says why."""
 
 
-def preset(dataset: str, policy: str, picks: int) -> RunConfig:
-    """The paper's settings; sensible ones for data that the paper does not use.
+def preset(dataset: str, policy: str, picks: int, recipe: RecipeName | None = None) -> RunConfig:
+    """The settings of a dataset and a policy: what the command takes, and what Python should start from.
 
     Args:
         dataset: a name as in ``policylearn datasets``, a packed .npz or a CSV.
         policy: learned, random, full, none, degree or centrality.
         picks: T; policies without picks do not read it.
+        recipe: `paper` or `modern`; None is `modern` for a table of SMILES and `paper` for everything else.
     """
     policies = get_args(PolicyName)
     if policy not in policies:
@@ -40,8 +40,9 @@ def preset(dataset: str, policy: str, picks: int) -> RunConfig:
     chosen = {"name": policy, "picks": 0 if policy in WITHOUT_PICKS else picks}
     found = find_preset(dataset, policy, picks)
     base = read_config(found) if isinstance(found, Path) else changed(RunConfig(), dict(found or {}), dataset)
-    if policy == "learned" and dataset.endswith(TABLES):
-        chosen["estimator"] = FOR_MOLECULES
+    table = dataset.endswith(TABLES)
+    chosen_recipe = recipe if recipe is not None else ("modern" if table else "paper")
+    base = changed(base, recipe_settings(chosen_recipe, table=table), chosen_recipe)
     return changed(base, {"data": {"name": dataset}, "selection": chosen}, f"{dataset}/{policy}")
 
 

@@ -1,0 +1,149 @@
+"""What a comparison compares: a YAML of variants, datasets and seeds, and the runs that these make.
+
+::
+
+    reference: random            # whom all others are compared with
+    seeds: 10
+    recipe: modern               # for all; a variant may have its own
+    settings: {fit.epochs: 60}   # for all
+    data:                        # each with settings of its own; {seed} in a path is the seed, which then is the split
+      ogbg-molesol: {}
+      splits/freesolv-{seed}.csv: {data.target: [expt], data.split_column: split}
+    variants:                    # policy, picks, recipe, and any setting
+      random: {policy: random, picks: 2}
+      learned: {policy: learned, picks: 2, selection.estimator: reinforce}
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from policylearn.settings.flat import plain, short_hash
+from policylearn.settings.parsing import ConfigError, with_setting
+from policylearn.settings.run_config import RunConfig
+from policylearn.training.presets import preset
+from policylearn.wording import hint
+
+FIELDS = ("reference", "seeds", "recipe", "settings", "data", "variants")
+OF_VARIANT = ("policy", "picks", "recipe")
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What is compared.
+
+    Args:
+        name: of the file.
+        reference: the variant that all others are compared with.
+        seeds: how many, from 0 on.
+        data: settings of each dataset, by its name.
+        variants: settings of each variant, by its name.
+        recipe: for all that have none of their own.
+        settings: for all.
+    """
+
+    name: str
+    reference: str
+    seeds: int
+    data: Mapping[str, Mapping[str, Any]]
+    variants: Mapping[str, Mapping[str, Any]]
+    recipe: str | None = None
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class CompareJob:
+    """One training: a variant on a dataset with a seed."""
+
+    data: str
+    variant: str
+    seed: int
+    config: RunConfig
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What makes it what it is."""
+        return plain(self.config)
+
+    @property
+    def record(self) -> str:
+        """Where its record goes; other settings have another name."""
+        return f"{label_of(self.data)}/{self.variant}-{self.seed}-{short_hash(self.settings)}"
+
+
+def read_comparison(path: Path) -> Comparison:
+    """A comparison from its YAML, or a `ConfigError` that names what is wrong."""
+    if not path.exists():
+        raise ConfigError(f"{path}: no such file; give the YAML of a comparison")
+    try:
+        content = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{path}: is not valid YAML ({' '.join(str(error).split())})") from error
+    if not isinstance(content, dict):
+        raise ConfigError(f"{path}: must say {', '.join(FIELDS)}, not hold a {type(content).__name__}")
+    for key in content:
+        if key not in FIELDS:
+            raise ConfigError(f"{path}: there is no '{key}' in a comparison; {hint(str(key), FIELDS, 'see its docs')}")
+    for key in ("data", "variants"):
+        if not isinstance(content.get(key), dict) or not content[key]:
+            raise ConfigError(f"{path}: '{key}' must map names to settings")
+    seeds = content.get("seeds", 1)
+    if not isinstance(seeds, int) or seeds < 1:
+        raise ConfigError(f"{path}: 'seeds' must be a whole number >= 1 (got {seeds})")
+    variants = {str(name): dict(settings or {}) for name, settings in content["variants"].items()}
+    reference = str(content.get("reference", next(iter(variants))))
+    if reference not in variants:
+        raise ConfigError(f"{path}: the reference '{reference}' is no variant; {hint(reference, variants, '')}")
+    return Comparison(
+        path.stem,
+        reference,
+        seeds,
+        {str(name): dict(settings or {}) for name, settings in content["data"].items()},
+        variants,
+        content.get("recipe"),
+        dict(content.get("settings") or {}),
+    )
+
+
+def jobs_of(comparison: Comparison, epochs: Mapping[tuple[str, str], int] | None = None) -> list[CompareJob]:
+    """Every training, seed by seed, so that what is done first can be compared first.
+
+    Args:
+        comparison: what is compared.
+        epochs: of each dataset and variant, where they are to have equal processor time; None takes the settings'.
+    """
+    return [
+        _job(comparison, data, variant, seed, (epochs or {}).get((data, variant)))
+        for seed in range(comparison.seeds)
+        for data in comparison.data
+        for variant in comparison.variants
+    ]
+
+
+def _job(comparison: Comparison, data: str, variant: str, seed: int, epochs: int | None) -> CompareJob:
+    own = comparison.variants[variant]
+    recipe = own.get("recipe", comparison.recipe)
+    name = data.replace("{seed}", str(seed))
+    config = preset(name, str(own.get("policy", "learned")), int(own.get("picks", 2)), recipe)
+    said = {key: value for key, value in own.items() if key not in OF_VARIANT}
+    for settings in (comparison.settings, comparison.data[data], said):
+        for key, value in settings.items():
+            config = with_setting(config, key, value)
+    fit = dataclasses.replace(config.fit, seed=seed, epochs=config.fit.epochs if epochs is None else epochs)
+    return CompareJob(data, variant, seed, dataclasses.replace(config, fit=fit, grid={}))
+
+
+def label_of(data: str) -> str:
+    """A dataset's name in one word, such as a table's without folder, seed and ending."""
+    return Path(data).name.replace("-{seed}", "").replace("{seed}", "").split(".")[0]
+
+
+def labels(names: Sequence[str]) -> dict[str, str]:
+    """The label of each dataset."""
+    return {name: label_of(name) for name in names}

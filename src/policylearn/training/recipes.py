@@ -1,0 +1,40 @@
+"""Recipes: how a model is trained where the paper does not say so."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from policylearn.settings.run_config import RecipeName
+
+MODERN: dict[str, Any] = {
+    "optim": {
+        "optimizer": "adamw",
+        "learning_rate": 1e-3,
+        "selection_learning_rate": 1e-3,
+        "weight_decay": 1e-2,
+        "eps": 1e-8,
+        "schedule": "cosine",
+        "warmup": 0.05,
+        "gradient_clip": 1.0,
+    },
+    "selection": {"estimator": "reinforce"},
+}
+"""AdamW, warm-up and cosine, clipped gradients, one bag per graph."""
+
+FOR_TABLES: dict[str, Any] = {
+    "fit": {"epochs": 30, "batch_size": 64},
+    "prediction": {"layers": 3},
+}
+"""What a table of SMILES has besides."""
+
+
+def recipe_settings(recipe: RecipeName, *, table: bool) -> dict[str, Any]:
+    """The settings that a recipe lays over those of the data.
+
+    Args:
+        recipe: its name.
+        table: whether the data are a table of SMILES.
+    """
+    if recipe == "paper":
+        return {"recipe": recipe}
+    return {"recipe": recipe} | MODERN | (FOR_TABLES if table else {})
