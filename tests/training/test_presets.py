@@ -111,11 +111,19 @@ def test_the_selection_rate_follows_the_prediction_rate_on_reddit() -> None:
     assert [group["lr"] for group in groups] == [0.01, 0.01]
 
 
-@pytest.mark.parametrize(
-    ("dataset", "estimator"), [("own.csv", "straight_through"), ("own.tsv.gz", "straight_through"), ("own.npz", "rloo")]
-)
-def test_tables_of_molecules_learn_as_the_shipped_molecules_do(dataset: str, estimator: str) -> None:
-    assert preset(dataset, "learned", 2).selection.estimator == estimator
+@pytest.mark.parametrize("dataset", ["own.csv", "own.tsv.gz"])
+def test_a_table_of_molecules_has_the_modern_recipe_unless_told_otherwise(dataset: str) -> None:
+    modern, paper = preset(dataset, "learned", 2), preset(dataset, "learned", 2, "paper")
+    assert (modern.recipe, modern.optim.optimizer, modern.optim.schedule) == ("modern", "adamw", "cosine")
+    assert modern.selection.estimator == "reinforce"
+    assert (paper.recipe, paper.optim) == ("paper", RunConfig().optim)
+
+
+def test_the_papers_datasets_have_the_papers_recipe_unless_told_otherwise() -> None:
+    assert preset("zinc", "learned", 2).optim.schedule == "step"
+    modern = preset("zinc", "learned", 2, "modern")
+    assert (modern.recipe, modern.optim.schedule) == ("modern", "cosine")
+    assert modern.prediction == preset("zinc", "learned", 2).prediction
 
 
 def test_every_file_is_named_by_the_appendix() -> None:
@@ -146,7 +154,7 @@ def test_both_distributions_hold_every_file(kind: str, root: str) -> None:
     assert {f"{root}policylearn/configs/{name}.yaml" for name in preset_names()} <= held
 
 
-@pytest.mark.parametrize("dataset", ["molecules.csv", "own/graphs.npz", "csl-13", "sr25"])
+@pytest.mark.parametrize("dataset", ["own/graphs.npz", "csl-13", "sr25"])
 def test_other_data_gets_the_defaults(dataset: str) -> None:
     config, default = preset(dataset, "random", 3), RunConfig()
     assert config == replace(
