@@ -12,7 +12,8 @@ from torch import Tensor
 from policylearn.bags import Members, Selection
 from policylearn.models import SubgraphGNN
 from policylearn.nn import Graphs
-from policylearn.policies import Gapped, LearnedPolicy, StraightThrough, leave_one_out
+from policylearn.policies import Evidence, Gapped, LearnedPolicy, Reinforce, StraightThrough, leave_one_out
+from policylearn.policies.estimators.reinforce import residuals
 from tests.graphs import batch_of, data_of, molecules, repeated, small_model
 
 
@@ -132,11 +133,14 @@ def expected_cost(model: SubgraphGNN, graphs: Graphs, y: Tensor) -> Tensor:
     return total
 
 
-def test_rloo_is_unbiased() -> None:
+@pytest.mark.parametrize(("estimator", "baseline"), [("rloo", "all"), ("reinforce", "batch"), ("reinforce", "prefix")])
+def test_score_functions_are_unbiased(estimator: str, baseline: str) -> None:
     """The mean estimate against exact enumeration over all bags, a graph of 4 nodes, T = 2."""
-    model = small_rloo()
+    model = small_rloo(estimator=estimator, baseline=baseline)
     graphs = Graphs.of(batch_of(data_of(nx.path_graph(4), torch.Generator().manual_seed(0))))
     y = torch.full((1, 1), 2.0, dtype=torch.float64)
+    for norm in model.encoder.modules():  # statistics of the batch would couple its graphs
+        norm.eval()
     weights = [weight for weight in model.parameters() if weight.requires_grad]
     exact = torch.cat([g.flatten() for g in gradients(expected_cost(model, graphs, y), weights)])
     generator = torch.Generator().manual_seed(0)
@@ -157,6 +161,32 @@ def test_rloo_is_unbiased() -> None:
     assert (error < exact.abs().max()).all()
     policy_part = torch.cat([g.flatten() for g in gradients(expected_cost(model, graphs, y), policy_weights(model))])
     assert policy_part.abs().max() > 1e-4, "the policy's own gradient must not be nothing"
+
+
+def test_residuals_are_those_of_leaving_each_one_out() -> None:
+    generator = torch.Generator().manual_seed(0)
+    values, known = torch.randn(12, generator=generator), torch.randn(12, generator=generator)
+    got = residuals(values, [known], ridge=0.0)
+    for left_out in range(12):
+        kept = torch.arange(12) != left_out
+        design = torch.stack([torch.ones(12), known], 1).double()
+        weights = torch.linalg.lstsq(design[kept], values[kept].double()).solution
+        assert abs(float(got[left_out]) - float(values[left_out] - design[left_out] @ weights)) < 1e-5
+
+
+def test_a_baseline_that_knows_the_cost_leaves_nothing_to_learn() -> None:
+    costs = torch.tensor([[1.0, 2.0, 5.0, 3.0, 8.0, 4.0]])
+    selection = Selection(torch.zeros(1, 6).long(), log_prob=torch.zeros(1, 6, requires_grad=True))
+
+    def gradient(baseline: str, past: Tensor | None) -> Tensor:
+        evidence = Evidence(costs, lambda: None, past)
+        loss = Reinforce(baseline, standardise=False, ridge=1e-9).surrogate(selection, evidence)
+        return torch.autograd.grad(loss, selection.log_prob)[0]
+
+    assert gradient("past", costs[0] * 3 + 1).abs().max() < 1e-4
+    assert gradient("batch", costs[0]).abs().max() > 0.1
+    unknown = torch.full((6,), torch.nan)
+    assert torch.equal(gradient("past", unknown), gradient("batch", None)), "a graph that is new has no past"
 
 
 def gradients(loss: Tensor, weights: list[Tensor]) -> list[Tensor]:
