@@ -21,9 +21,12 @@ class Selection:
         log_prob: log-probability of each pick under the distribution that it was drawn from; None if it was not drawn.
         marks: differentiable marks that equal the hard ones in value; None means plain ones.
         further: nodes that are marked in the same copies as the roots; `NO_PICK` where a graph has too few nodes.
+        nodes: what the unmarked graph and the first t copies show of each node, for t = 0 to T, where the policy looked
+            at them with the prediction network's own encoder; None elsewhere.
 
     Shapes:
-        roots and log_prob ``(T, G)``, logits and marks ``(T, N)``, further ``(T, k - 1, G)`` for k marks per copy.
+        roots and log_prob ``(T, G)``, logits and marks ``(T, N)``, further ``(T, k - 1, G)`` for k marks per copy,
+        nodes T + 1 times ``(N, C)``.
     """
 
     roots: Tensor
@@ -31,6 +34,7 @@ class Selection:
     log_prob: Tensor | None = None
     marks: Tensor | None = None
     further: Tensor | None = None
+    nodes: tuple[Tensor, ...] | None = None
 
     @property
     def picks(self) -> int:

@@ -58,9 +58,13 @@ def build_model(config: ModelConfig) -> SubgraphGNN:
     if config.policy.name == "none" or (config.policy.picks == 0 and config.policy.name != "full"):
         encoder = _single_stream(network, config)
     else:
-        encoder = _two_stream(network, config, statistics="bag", track=network.track_running_stats)
+        # A shared encoder sees one copy at a time: norms take each copy's own statistics.
+        shared = config.policy.name == "learned" and config.policy.shared
+        encoder = _two_stream(
+            network, config, statistics="slot" if shared else "bag", track=network.track_running_stats
+        )
     return SubgraphGNN(
-        policy=_build_policy(config, rule),
+        policy=_build_policy(config, rule, encoder),
         encoder=encoder,
         readout=_build_readout(config),
         head=MLP(network.channels, 2 * network.channels, config.outputs),
@@ -103,7 +107,7 @@ def _build_readout(config: ModelConfig) -> Readout:
     return NodesThenCopies(config.readout, config.pooling)
 
 
-def _build_policy(config: ModelConfig, rule: BagRule) -> Policy:
+def _build_policy(config: ModelConfig, rule: BagRule, shared: Encoder) -> Policy:
     policy, marks = config.policy, config.policy.marks_per_copy
     if policy.name in ("none", "full"):
         if marks > 1:
@@ -121,7 +125,16 @@ def _build_policy(config: ModelConfig, rule: BagRule) -> Policy:
     network = replace(network, norm="batch" if paper else policy.norm)
     # In paper mode norms take batch statistics over the whole bag, in evaluation too; otherwise a copy's state must not
     # change when the bag grows, so statistics are the copy's own in training and fixed in evaluation.
-    encoder = _two_stream(network, config, statistics="bag" if paper else "slot", track=not paper)
+    encoder: Encoder = shared
+    if policy.shared:
+        network = config.prediction
+        if paper or config.order != "copies" or policy.pooling != config.pooling:
+            raise ValueError(
+                "a shared encoder needs mode 'incremental', order 'copies' and one way to pool copies for both"
+                f" networks (got {policy.mode}, {config.order}, {policy.pooling} and {config.pooling})"
+            )
+    else:
+        encoder = _two_stream(network, config, statistics="bag" if paper else "slot", track=not paper)
     return LearnedPolicy(
         encoder,
         MLP(network.channels, 2 * network.channels, 1),
@@ -134,6 +147,7 @@ def _build_policy(config: ModelConfig, rule: BagRule) -> Policy:
         pooling=CopyPool(policy.pooling),
         marks_per_copy=marks,
         rule=rule,
+        shared=policy.shared,
     )
 
 

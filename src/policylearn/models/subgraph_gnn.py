@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from policylearn.bags import NO_PICK, Bag, BagRule, Graphs, Selection, mark_nodes, pieces, unmarked_apart
 from policylearn.models.protocol import AnyBatch, LossTerms, Objective, graph_costs
 from policylearn.nn import (
+    CopiesThenNodes,
     Encoder,
     Readout,
     StreamingReadout,
@@ -79,6 +80,8 @@ class SubgraphGNN(nn.Module):
         """
         graphs = Graphs.of(batch)
         selection.validate(graphs.members.repeat(samples).ptr)
+        if selection.nodes is not None:
+            return self._of_nodes(selection.nodes[-1], graphs)
         if self.training or torch.is_grad_enabled() or samples > 1:
             return self._outputs(self._encoded(graphs, selection, samples), graphs)
         output: Tensor = self.head(self.vectors(graphs, selection))
@@ -102,8 +105,14 @@ class SubgraphGNN(nn.Module):
         """See `GraphModel`; the mean loss, and what the policy adds so that its picks learn."""
         graphs = Graphs.of(batch)
         samples, selection = self._training_bags(graphs, generator)
-        encoded = self._encoded(graphs, selection, samples)
-        outputs = self._outputs(encoded, graphs)
+        encoded = [] if selection.nodes is not None else self._encoded(graphs, selection, samples)
+
+        def outputs_of(picks: int) -> Tensor:
+            """With the unmarked copy and those of so many picks alone, ``(K * G, outputs)``."""
+            if selection.nodes is not None:
+                return self._of_nodes(selection.nodes[picks], graphs)
+            whole = picks == selection.picks
+            return self._outputs(encoded if whole else [bag.prefix(states, picks) for states, bag in encoded], graphs)
 
         def costs_of(outputs: Tensor) -> tuple[Tensor, Tensor]:
             """The mean loss, and each graph's own with each of its bags, ``(K, G)``."""
@@ -111,15 +120,15 @@ class SubgraphGNN(nn.Module):
             costs = graph_costs(values.detach(), known, graphs.members.repeat(samples))
             return values.sum() / known.sum().clamp(min=1), costs.view(samples, -1)
 
+        outputs = outputs_of(selection.picks)
+        mean, costs = costs_of(outputs)
+
         @torch.no_grad()
         def prefix_costs() -> Tensor | None:
             if not copies_are_apart(self.encoder):
                 return None
-            prefixes = ([bag.prefix(states, copies) for states, bag in encoded] for copies in range(selection.picks))
-            # The last one is the whole bag, whose costs are known.
-            return torch.stack([*(costs_of(self._outputs(prefix, graphs))[1] for prefix in prefixes), costs])
+            return torch.stack([*(costs_of(outputs_of(picks))[1] for picks in range(selection.picks)), costs])
 
-        mean, costs = costs_of(outputs)
         added = None
         if self._learns:
             evidence = Evidence(costs, prefix_costs, graphs.extras.get("past_cost"))
@@ -172,6 +181,13 @@ class SubgraphGNN(nn.Module):
         """The outputs for bags that are held whole, ``(K * G, outputs)``."""
         vectors = [self.readout(states, bag, graphs) for states, bag in encoded]
         output: Tensor = self.head(vectors[0] if len(vectors) == 1 else torch.cat(vectors))
+        return output
+
+    def _of_nodes(self, nodes: Tensor, graphs: Graphs) -> Tensor:
+        """The outputs for nodes that the policy has pooled over their copies, ``(G, outputs)``."""
+        if not isinstance(self.readout, CopiesThenNodes):
+            raise ValueError("a shared encoder needs a readout that pools copies first: CopiesThenNodes")
+        output: Tensor = self.head(self.readout.of_nodes(nodes, graphs))
         return output
 
     def _encoded(self, graphs: Graphs, selection: Selection, samples: int) -> list[tuple[Tensor, Bag]]:

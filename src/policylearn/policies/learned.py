@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Protocol
 
 import torch
@@ -28,6 +29,9 @@ class View(Protocol):
 
     def add(self, pick: Pick) -> None:
         """Look at the copies of one more step."""
+
+    def nodes(self) -> Tensor:
+        """Each node, pooled over slot 0 and the copies so far, ``(N, K, C)``; before the first pick ``(N, 1, C)``."""
 
     def scores(self) -> Tensor:
         """The score of each node in each of K bags, ``(N, K)``; before the first pick ``(N, 1)``."""
@@ -57,7 +61,11 @@ class LearnedPolicy(nn.Module):
             `paper` mode takes the plain maximum.
         marks_per_copy: k, nodes marked in each copy: the k best of one draw.
         rule: how copies are made of the picks.
+        shared: whether the encoder is the prediction network's own, which then predicts from what the policy has seen:
+            each copy is computed once for both. Its weights are the model's and not the policy's.
     """
+
+    encoder: Encoder
 
     def __init__(
         self,
@@ -74,6 +82,7 @@ class LearnedPolicy(nn.Module):
         tie_tolerance: float = 1e-4,
         marks_per_copy: int = 1,
         rule: BagRule = mark_nodes,
+        shared: bool = False,
     ) -> None:
         super().__init__()
         check_picks(picks, marks_per_copy)
@@ -81,10 +90,19 @@ class LearnedPolicy(nn.Module):
             raise ValueError(f"'mode' must be 'incremental' or 'paper' (got '{mode}')")
         if not 0 <= node_dropout < 1:
             raise ValueError(f"'node_dropout' must lie in [0, 1) (got {node_dropout})")
-        self.encoder, self.selector = encoder, selector
+        self.selector, self.shared = selector, shared
+        if shared:
+            self.__dict__["encoder"] = encoder  # not registered: it is a part of the model already
+        else:
+            self.encoder = encoder
         self.pool = pooling if pooling is not None else CopyPool("mean")
         self.picks, self.mode, self.rule = picks, mode, rule
         self.estimator: Estimator = Reinforce() if estimator is None else estimator
+        if shared and self.estimator.bags > 1:
+            raise ValueError(
+                f"a shared encoder sees one bag per graph (got {self.estimator.bags}); use the estimator 'reinforce' or"
+                " 'straight_through'"
+            )
         self.node_dropout, self.mask_selected = node_dropout, mask_selected
         self.add_graph_mean, self.marks_per_copy = add_graph_mean, marks_per_copy
         self.tie_tolerance = 0.0 if mode == "paper" else tie_tolerance
@@ -119,20 +137,24 @@ class LearnedPolicy(nn.Module):
         drawn = self.training if sample is None else sample
         members = graphs.members.repeat(samples)
         chosen: list[Pick] = []
-        view = self.look(graphs, samples) if self.picks else None
+        view = self.look(graphs, samples) if self.picks or self.shared else None
+        seen = [] if view is None or not self.shared else [view.nodes().squeeze(1)]
         for step in range(self.picks):
             assert view is not None
-            if chosen:
-                view.add(chosen[-1])
             scores = view.scores().expand(-1, samples).t().reshape(-1)  # (N, K) -> (K * N,)
             logits = scores.where(self._candidates(chosen, members, generator), -torch.inf)
             if not drawn:
                 nodes = top_nodes(logits.detach(), members, self.marks_per_copy, self.tie_tolerance)
                 chosen.append(Pick(nodes, logits))
-                continue
-            given = gumbel(members.num_nodes, generator, logits) if noise is None else noise[step]
-            chosen.append(self._draw(logits, given, members))
-        return selection_of(chosen, members)
+            else:
+                given = gumbel(members.num_nodes, generator, logits) if noise is None else noise[step]
+                chosen.append(self._draw(logits, given, members))
+            if self.shared or step < self.picks - 1:
+                view.add(chosen[-1])
+            if self.shared:
+                seen.append(view.nodes().squeeze(1))
+        selection = selection_of(chosen, members)
+        return replace(selection, nodes=tuple(seen)) if self.shared and samples == 1 else selection
 
     def look(self, graphs: Graphs, samples: int) -> View:
         """Look at the unmarked graphs, to pick K bags of each."""
@@ -190,9 +212,13 @@ class BagView:
         else:
             self.seen = self._whole(selection_of(self.chosen, members).split(self.samples, self.graphs.num_nodes))
 
+    def nodes(self) -> Tensor:
+        """See `View`."""
+        return self.policy.pool.finish(self.seen)
+
     def scores(self) -> Tensor:
         """See `View`."""
-        return self.policy.score(self.policy.pool.finish(self.seen), self.graphs)
+        return self.policy.score(self.nodes(), self.graphs)
 
     def _newest(self, selections: list[Selection]) -> Pooled:
         """The copies of one step alone, ``(N, K, C)``."""

@@ -70,6 +70,8 @@ class PolicyConfig:
     """Add the graph's mean to each node before scoring."""
     pooling: CopyPooling = "mean"
     """How the selection network pools the copies of a node."""
+    shared: bool = False
+    """Let the policy look with the prediction network's own encoder, so that each copy is computed once for both."""
     seed: int = 0
     """Of the random policy's draws in evaluation."""
 
