@@ -32,6 +32,20 @@ class Inputs:
     level: Level = "graph"
     learned: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
+    def require_graph_level(self, name: str) -> None:
+        """Raise a `ValueError` where a system that predicts graphs is asked for nodes."""
+        if self.level != "graph":
+            raise ValueError(f"model '{name}' predicts graphs, not nodes; use the learned policy for tasks of nodes")
+
+    def learned_by(self, transform: str) -> Mapping[str, Any]:
+        """What a transform learned, or a `ValueError` where the system is built before that."""
+        if transform not in self.learned:
+            raise ValueError(
+                f"the model needs what the transform '{transform}' learns from the training graphs;"
+                " fit it first (fit_apply) and hand its learned values to Inputs(learned=...)"
+            )
+        return self.learned[transform]
+
 
 @dataclass(frozen=True)
 class System:

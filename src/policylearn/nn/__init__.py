@@ -23,6 +23,7 @@ from policylearn.nn.features import (
 )
 from policylearn.nn.mlp import MLP
 from policylearn.nn.norms import NoNorm, NormStatistics, RowBatchNorm, RowLayerNorm, RowNorm, build_norm
+from policylearn.nn.one_hot import edge_numbers, edge_width, node_numbers, node_width, one_hot
 from policylearn.nn.pooling import CopyPool, Pooled
 from policylearn.nn.readouts import CopiesThenNodes, Level, NodesThenCopies, Readout, StreamingReadout
 from policylearn.nn.scope import Scope, can_be_cut, copies_are_apart, depends_on_batch, mixes_rows, scope_of
@@ -69,11 +70,16 @@ __all__ = [
     "copies_are_apart",
     "depends_on_batch",
     "dtype_of",
+    "edge_numbers",
+    "edge_width",
     "gather",
     "gin_sum",
     "gine_sum",
     "mixes_rows",
     "neighbour_sum",
+    "node_numbers",
+    "node_width",
+    "one_hot",
     "scope_of",
     "segment_argmax",
     "segment_log_softmax",

@@ -55,7 +55,7 @@ class RowBatchNorm(RowNorm):
             self.register_buffer("running_mean", torch.zeros(channels))
             self.register_buffer("running_var", torch.ones(channels))
 
-    def forward(self, rows: Tensor, width: int) -> Tensor:
+    def forward(self, rows: Tensor, width: int = 1) -> Tensor:
         """Normalise ``(R, C)`` rows of which ``width`` neighbouring ones are the copies of one node."""
         if self.fixed:
             return functional.batch_norm(
@@ -63,8 +63,9 @@ class RowBatchNorm(RowNorm):
             )
         wide = self._wide(width)
         count = len(rows) // width if wide else len(rows)
-        if count == 1:
-            # A single row has no spread of its own; torch refuses it in training. It is its own mean.
+        if count <= 1:
+            # A single row has no spread of its own; torch refuses it in training. It is its own mean. No row at all, as
+            # of rings in a batch without any, would leave NaN in the running statistics.
             return self.bias.expand_as(rows) + 0 * rows
         if wide:
             return self._each_slot(rows.view(count, width, -1)).view_as(rows)
@@ -115,7 +116,7 @@ class RowLayerNorm(RowNorm):
         self.eps = eps
         self.norm = nn.LayerNorm(channels, eps=eps)
 
-    def forward(self, rows: Tensor, width: int) -> Tensor:
+    def forward(self, rows: Tensor, width: int = 1) -> Tensor:
         """Normalise ``(R, C)`` rows; ``width`` plays no part."""
         normed: Tensor = self.norm(rows)
         return normed
@@ -124,7 +125,7 @@ class RowLayerNorm(RowNorm):
 class NoNorm(RowNorm):
     """Rows as they are."""
 
-    def forward(self, rows: Tensor, width: int) -> Tensor:
+    def forward(self, rows: Tensor, width: int = 1) -> Tensor:
         """Give the rows back; ``width`` plays no part."""
         return rows
 

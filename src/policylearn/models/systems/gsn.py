@@ -1,0 +1,164 @@
+"""GSN: an MPNN whose first layer also sees how many cycles of each length pass through a node."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from policylearn.bags import Graphs
+from policylearn.models.protocol import AnyBatch, LossTerms, Objective, plain_objective
+from policylearn.models.registry import Inputs, System, TransformSpec, register
+from policylearn.nn import (
+    Features,
+    RowBatchNorm,
+    collect,
+    edge_numbers,
+    edge_width,
+    gather,
+    node_numbers,
+    node_width,
+    one_hot,
+    segment_sum,
+)
+
+CODES = "cycle_code"
+
+
+class NormedMLP(nn.Module):
+    """Linear map, batch norm, relu, linear map."""
+
+    def __init__(self, inputs: int, channels: int, outputs: int) -> None:
+        super().__init__()
+        self.lin1, self.norm1 = nn.Linear(inputs, channels), RowBatchNorm(channels)
+        self.lin2 = nn.Linear(channels, outputs)
+
+    def forward(self, rows: Tensor) -> Tensor:
+        """Map, ``(R, inputs) -> (R, outputs)``."""
+        out: Tensor = self.lin2(torch.relu(self.norm1(self.lin1(rows))))
+        return out
+
+
+class GSNLayer(nn.Module):
+    r"""Messages that see both ends of an edge.
+
+    .. math::
+        x'_i = \mathrm{relu}\big(\mathrm{BN}(\mathrm{update}([x_i, \sum_{j \to i}
+        \mathrm{message}([x_i, x_j, c_i, c_j, e_{ij}])]))\big)
+
+    with c the codes of the cycle counts, in the first layer only.
+
+    Args:
+        inputs: width of the states that come in.
+        codes: width of the codes; 0 for a layer without them.
+        edges: width of the edge features.
+        channels: C.
+    """
+
+    def __init__(self, inputs: int, codes: int, edges: int, channels: int) -> None:
+        super().__init__()
+        self.message = NormedMLP(2 * inputs + 2 * codes + edges, channels, channels)
+        self.update = NormedMLP(inputs + channels, channels, channels)
+        self.norm = RowBatchNorm(channels)
+
+    def forward(self, states: Tensor, codes: Tensor | None, edges: Tensor, graphs: Graphs) -> Tensor:
+        """Pass messages, ``(N, inputs) -> (N, C)``; ``edges`` are in the order of messages, ``(E, D)``."""
+        target = graphs.adjacency.target
+        ends = [states.index_select(0, target), gather(states, graphs.adjacency)]
+        if codes is not None:
+            ends += [codes.index_select(0, target), gather(codes, graphs.adjacency)]
+        messages = self.message(torch.cat([*ends, edges], dim=1))  # (E, C)
+        summed = collect(messages, graphs.adjacency)
+        return torch.relu(self.norm(self.update(torch.cat([states, summed], dim=1))))
+
+
+class GSN(nn.Module):
+    """GSN-v in its general form with edge features: the codes of a node's cycle counts enter the first layer.
+
+    Args:
+        node_features: what nodes come with; categories are read one-hot.
+        edge_features: what edges come with, likewise.
+        codes: how many codes the counts of each length have.
+        layers: number of layers.
+        channels: C.
+        outputs: width of the output.
+    """
+
+    depends_on_batch = False
+
+    def __init__(
+        self,
+        node_features: Features,
+        edge_features: Features,
+        codes: Sequence[int],
+        *,
+        layers: int,
+        channels: int,
+        outputs: int,
+    ) -> None:
+        super().__init__()
+        self.node_features, self.edge_features, self.codes = node_features, edge_features, tuple(codes)
+        first = GSNLayer(node_width(node_features), sum(codes), edge_width(edge_features), channels)
+        later = (GSNLayer(channels, 0, edge_width(edge_features), channels) for _ in range(layers - 1))
+        self.layers = nn.ModuleList([first, *later])
+        self.head = NormedMLP(channels, channels, outputs)
+
+    def forward(self, batch: AnyBatch, *, generator: torch.Generator | None = None) -> Tensor:
+        """Predict, ``(G, outputs)``."""
+        graphs = Graphs.of(batch)
+        pooled = segment_sum(self.node_states(graphs), graphs.batch, graphs.num_graphs)
+        output: Tensor = self.head(pooled)
+        return output
+
+    def node_states(self, graphs: Graphs) -> Tensor:
+        """The states after the last layer, ``(N, C)``."""
+        dtype = self.head.lin1.weight.dtype
+        states = node_numbers(graphs, self.node_features, dtype)
+        codes: Tensor | None = one_hot(graphs.extras[CODES], self.codes, dtype)
+        edges = edge_numbers(graphs, self.edge_features, dtype).index_select(0, graphs.adjacency.edge)
+        for layer in self.layers:
+            states, codes = layer(states, codes, edges, graphs), None
+        return states
+
+    def objective(
+        self, batch: AnyBatch, y: Tensor, terms: LossTerms, *, generator: torch.Generator | None = None
+    ) -> Objective:
+        """See `GraphModel`."""
+        graphs = Graphs.of(batch)
+        return plain_objective(self(graphs), y, terms, graphs.members)
+
+
+@dataclass(frozen=True)
+class GSNSettings:
+    """The run of about 500,000 weights on ZINC."""
+
+    layers: int = 4
+    """Number of layers."""
+    channels: int = 150
+    """Width C."""
+    longest_cycle: int = 8
+    """Cycles from 3 nodes to this many are counted."""
+
+
+def build(settings: GSNSettings, inputs: Inputs) -> GSN:
+    """From settings to the network; the codes are those that the transform learned from the training graphs."""
+    inputs.require_graph_level("gsn")
+    vocabularies = inputs.learned_by("cycle_codes")["vocabularies"]
+    return GSN(
+        inputs.node_features,
+        inputs.edge_features,
+        [len(known) for known in vocabularies],
+        layers=settings.layers,
+        channels=settings.channels,
+        outputs=inputs.outputs,
+    )
+
+
+def transforms(settings: GSNSettings, inputs: Inputs) -> list[TransformSpec]:
+    """Cycle counts of every node, as codes."""
+    return [("cycle_codes", {"sizes": tuple(range(3, settings.longest_cycle + 1)), "into": CODES})]
+
+
+register(System("gsn", "GSN-v, cycle counts in messages (Bouritsas et al. 2020)", GSNSettings, build, transforms))
