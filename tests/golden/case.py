@@ -14,6 +14,8 @@ from torch import Tensor, nn
 from torch.nn import functional
 from torch_geometric.data import Batch
 
+from policylearn.data import PackedGraphs, make_batch
+from policylearn.data.transforms import Transform, apply
 from policylearn.models import plain_objective
 from policylearn.nn import Features
 from tests.golden.location import GOLDEN
@@ -72,6 +74,35 @@ class Case:
         return model
 
 
+def packed(case: Case) -> PackedGraphs:
+    """The graphs of a case as a dataset, to compute structures from."""
+    ptr = case["ptr"].numpy()
+    source, target = case["edge_index"].numpy()
+    graph = np.searchsorted(ptr, source, side="right") - 1
+    order = np.argsort(graph, kind="stable")
+    edge_ptr = np.concatenate([[0], np.cumsum(np.bincount(graph, minlength=len(ptr) - 1))])
+    edges = np.stack([source, target]) - ptr[graph]
+    attributes = case["edge_attr"].numpy() if "edge_attr" in case else np.zeros((len(graph), 0), dtype=np.int64)
+    return PackedGraphs(
+        x=case["x"].numpy(),
+        edge_index=edges[:, order],
+        edge_attr=attributes[order],
+        y=np.zeros(len(ptr) - 1),
+        node_ptr=ptr,
+        edge_ptr=edge_ptr,
+    ).validate()
+
+
+def computed(case: Case, *transforms: Transform) -> dict[str, Tensor]:
+    """What transforms attach to the case's batch, in the precision of the case where `make_batch` gives less."""
+    graphs = apply(transforms, packed(case))
+    batch = make_batch(graphs, range(len(graphs)))
+    return {
+        name: torch.from_numpy(structure.values).to(case.dtype) if batch[name].is_floating_point() else batch[name]
+        for name, structure in graphs.structures.items()
+    }
+
+
 def cases_of(systems: set[str]) -> list[Path]:
     """The cases whose ``meta`` names one of these systems."""
     return [path for path in sorted((GOLDEN / "systems").glob("*.npz")) if Case(path).meta.get("system") in systems]
@@ -80,7 +111,12 @@ def cases_of(systems: set[str]) -> list[Path]:
 def loss_terms(kind: str) -> Callable[[Tensor, Tensor], tuple[Tensor, Tensor]]:
     """The loss of every label, and that each is known, as training hands them to a model."""
     losses: Mapping[str, Callable[[Tensor, Tensor], Tensor]] = {
-        "l1": lambda outputs, y: (outputs - y).abs(),
+        "l1": lambda outputs, y: (outputs - y.view_as(outputs)).abs(),
+        "mae": lambda outputs, y: (outputs - y.view_as(outputs)).abs(),
+        "mse": lambda outputs, y: (outputs - y.view_as(outputs)) ** 2,
+        "bce": lambda outputs, y: functional.binary_cross_entropy_with_logits(
+            outputs, y.view_as(outputs), reduction="none"
+        ),
         "cross-entropy": lambda outputs, y: functional.cross_entropy(outputs, y, reduction="none").unsqueeze(1),
     }
 
@@ -102,10 +138,13 @@ def check_evaluation(case: Case, output: Tensor) -> None:
 
 
 def check_training(case: Case, model: nn.Module, output: Tensor, rename: Callable[[str], str], members: Any) -> None:
-    """Outputs and loss of a training step, then every gradient; unused weights have none."""
+    """Outputs, loss and new running statistics of a training step, then every gradient; unused weights have none."""
     step = plain_objective(output, case["y"], loss_terms(case.meta["loss"]), members)
     close(step.outputs.detach(), case["train/prediction"], OUTPUTS[case.dtype])
     close(step.loss.detach(), case["train/loss"], OUTPUTS[case.dtype])
+    state = model.state_dict()
+    for name, wanted in case.named("train/running/", rename).items():
+        close(state[name], wanted, OUTPUTS[case.dtype] * max(1.0, float(wanted.abs().max())))
     if case.dtype == torch.float64:
         step.loss.backward()
         check_gradients(case, model, rename)

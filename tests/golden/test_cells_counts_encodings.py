@@ -10,10 +10,9 @@ import torch
 from torch_geometric.data import Batch
 
 from policylearn.bags import Graphs
-from policylearn.data import PackedGraphs
 from policylearn.data.transforms.cycle_codes import CycleCodes
 from policylearn.models.systems.gsn import CODES, GSN
-from tests.golden.case import OUTPUTS, Case, cases_of, check_evaluation, check_training, close
+from tests.golden.case import OUTPUTS, Case, cases_of, check_evaluation, check_training, close, packed
 
 GSN_CASES = cases_of({"GSN-v"})
 CASES = [*GSN_CASES]
@@ -27,25 +26,6 @@ def each(cases: list[Path]) -> pytest.MarkDecorator:
 
 def same(name: str) -> str:
     return name
-
-
-def packed(case: Case) -> PackedGraphs:
-    """The graphs of a case as a dataset, to compute structures from."""
-    ptr = case["ptr"].numpy()
-    source, target = case["edge_index"].numpy()
-    graph = np.searchsorted(ptr, source, side="right") - 1
-    order = np.argsort(graph, kind="stable")
-    edge_ptr = np.concatenate([[0], np.cumsum(np.bincount(graph, minlength=len(ptr) - 1))])
-    edges = np.stack([source, target]) - ptr[graph]
-    attributes = case["edge_attr"].numpy() if "edge_attr" in case else np.zeros((len(graph), 0), dtype=np.int64)
-    return PackedGraphs(
-        x=case["x"].numpy(),
-        edge_index=edges[:, order],
-        edge_attr=attributes[order],
-        y=np.zeros(len(ptr) - 1),
-        node_ptr=ptr,
-        edge_ptr=edge_ptr,
-    ).validate()
 
 
 def gsn_case(path: Path, dtype: torch.dtype) -> tuple[Case, GSN, Batch]:

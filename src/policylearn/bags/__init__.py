@@ -1,8 +1,10 @@
 """Which copies of a graph are looked at: the batch, the picks, and the copies that they stand for."""
 
 from policylearn.bags.adjacency import Adjacency, pointers
+from policylearn.bags.attached import attached, attached_ego_nets, every_root
 from policylearn.bags.bag import Bag, unmarked_apart
 from policylearn.bags.graphs import Graphs, Members
+from policylearn.bags.row_limit import MAX_ROWS, check_rows
 from policylearn.bags.rules import (
     BagRule,
     DeleteNodes,
@@ -17,6 +19,7 @@ from policylearn.bags.rules import (
 from policylearn.bags.selection import NO_PICK, Selection
 
 __all__ = [
+    "MAX_ROWS",
     "NO_PICK",
     "Adjacency",
     "Bag",
@@ -27,8 +30,12 @@ __all__ = [
     "MarkNodes",
     "Members",
     "Selection",
+    "attached",
+    "attached_ego_nets",
+    "check_rows",
     "delete_nodes",
     "ego_nets",
+    "every_root",
     "induced_bag",
     "mark_nodes",
     "pieces",

@@ -1,0 +1,122 @@
+"""GNN-AK, GNN-SSWL, NGNN and Reconstruction GNN: each equal to its official code."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from policylearn.bags import Bag, Graphs, attached_ego_nets
+from policylearn.data.transforms.ego_nets import EgoNets
+from policylearn.models.systems.gnn_ak import GNNAK
+from policylearn.nn import Features
+from tests.golden.case import Case, cases_of, check_evaluation, check_training, computed
+
+AK_CASES = cases_of({"GNN-AK", "GNN-AK+"})
+CASES = [*AK_CASES]
+
+DTYPES = pytest.mark.parametrize("dtype", [torch.float64, torch.float32], ids=["float64", "float32"])
+
+
+def each(cases: list[Path]) -> pytest.MarkDecorator:
+    return pytest.mark.parametrize("path", cases, ids=[path.stem for path in cases])
+
+
+def renamer(*rules: tuple[str, str]) -> Callable[[str], str]:
+    """Official weight names to ours: every rule that fits is applied, in order."""
+
+    def rename(name: str) -> str:
+        for pattern, ours in rules:
+            name = re.sub(pattern, ours, name)
+        return name
+
+    return rename
+
+
+def tables(case: Case, pattern: str) -> Features:
+    """Features with as many categories as the weights that fit a pattern have rows."""
+    found = [name for name in case.arrays if re.fullmatch(f"weight/{pattern}", name)]
+    return Features(tuple(len(case[name]) for name in found))
+
+
+def outputs(case: Case) -> int:
+    return case["eval/prediction"].shape[1]
+
+
+def check_case(case: Case, model: nn.Module, graphs: Graphs, rename: Callable[[str], str]) -> None:
+    """Everything that a case holds of a network."""
+    case.load(model, rename)
+    assert sum(weight.numel() for weight in model.parameters()) == case.meta["parameters"]
+    with torch.no_grad():
+        check_evaluation(case, model.eval()(graphs))
+    check_training(case, model, model.train()(graphs), rename, graphs.members)
+
+
+def rows_of(*columns: Tensor) -> list[tuple[float, ...]]:
+    return sorted(zip(*(column.double().flatten().tolist() for column in columns), strict=True))
+
+
+def check_rows_and_edges(case: Case, bag: Bag, marks: Tensor | None, *, attributes: bool) -> None:
+    """The bag holds the rows and the edges of the case, whatever their order."""
+    root, node = case["subgraph/batch"], case["subgraph/node"]
+    wanted = [] if marks is None else list(marks.unbind(1))
+    got = [] if marks is None else list(bag.marks.unbind(1))
+    for a, b in zip(rows_of(bag.root, bag.node, *got), rows_of(root, node, *wanted), strict=True):
+        assert a == pytest.approx(b, abs=1e-8)
+    edges, (source, target) = bag.row_adjacency, case["subgraph/edge_index"]
+    ours = [bag.root[edges.target], bag.node[edges.source], bag.node[edges.target]]
+    theirs = [root[target], node[source], node[target]]
+    if attributes:
+        ours, theirs = [*ours, edges.edge], [*theirs, case["subgraph/edge"]]
+    assert rows_of(*ours) == rows_of(*theirs)
+
+
+# GNN-AK and GNN-AK+
+
+AK_NAMES = renamer(
+    (r"^input_encoder\.embeddings", "node_encoder.tables"),
+    (r"^edge_encoders\.(\d+)\.embeddings", r"layers.\1.edges.tables"),
+    (r"^subgraph_layers\.", "layers."),
+    (r"\.hop_embedder\.", ".hops."),
+    (r"\.gnns\.0\.convs\.(\d+)\.layer\.eps", r".inner.\1.eps"),
+    (r"\.gnns\.0\.convs\.(\d+)\.nn\.layers\.0", r".inner.\1.lin1"),
+    (r"\.gnns\.0\.convs\.(\d+)\.nn\.layers\.1", r".inner.\1.lin2"),
+    (r"\.gnns\.0\.convs\.(\d+)\.nn\.norms\.0", r".inner.\1.norm1"),
+    (r"\.gnns\.0\.norms\.(\d+)", r".inner.\1.norm2"),
+    (r"\.gnns\.0\.output_encoder\.layers\.0", ".narrow"),
+    (r"\.(subgraph|context)_transform\.layers\.0", r".transforms.\1.lin"),
+    (r"\.(subgraph|context)_transform\.norms\.0", r".transforms.\1.norm"),
+    (r"\.gate_mapper_(\w+)\.0", r".gates.\1"),
+    (r"\.out_encoder\.layers\.0", ".out"),
+    (r"^output_decoder\.layers\.0", "lin1"),
+    (r"^output_decoder\.layers\.1", "lin2"),
+    (r"^output_decoder\.norms\.0", "norm"),
+)
+AK_PARTS = ("centroid", "subgraph", "context")
+
+
+@DTYPES
+@each(AK_CASES)
+def test_gnn_ak(path: Path, dtype: torch.dtype) -> None:
+    case = Case(path, dtype)
+    meta = case.meta
+    model = GNNAK(
+        tables(case, r"input_encoder\.embeddings\.\d+\.weight"),
+        tables(case, r"edge_encoders\.0\.embeddings\.\d+\.weight"),
+        channels=meta["channels"],
+        outputs=outputs(case),
+        layers=meta["layers"],
+        hop_channels=meta["hop_channels"],
+        inner_layers=meta["inner_layers"],
+        parts=[AK_PARTS[part] for part in meta["embs"]],
+        combine=meta["combine"],
+        pool={"add": "sum", "mean": "mean"}[meta["pool"]],
+        dropout=meta["dropout"],
+    )
+    graphs = Graphs.of(case.batch(**computed(case, EgoNets(meta["hops"]))))
+    check_rows_and_edges(case, attached_ego_nets(graphs), case["subgraph/hop"].unsqueeze(1), attributes=True)
+    check_case(case, model, graphs, AK_NAMES)
