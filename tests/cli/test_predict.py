@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from rdkit import Chem
 
 from policylearn.cli import main
 from policylearn.data import PackedGraphs
@@ -41,7 +42,7 @@ BROKEN = {
     "n,CCO,1.5,2.5": "has 4 cells, the header 3",
     'n,"CCO"x,1.5': "not valid CSV",
     'n,"CC\nO",1.5': "runs over several lines",
-    "caf\udce9,CCO,1.5": "byte 0xe9 after 'caf' is not UTF-8",
+    "n,C(C,1.5": "extra open parentheses",
 }
 """Rows without a molecule, and the reason."""
 WITHOUT_TARGET = ("n,CCO,", "n,CCO,abc", "n,CCO,1e99")
@@ -60,7 +61,7 @@ def thousand(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[str]]
     for at, row in enumerate([*BROKEN, *WITHOUT_TARGET]):
         rows.insert(at * 50 + 7, row)
     path = tmp_path_factory.mktemp("thousand") / "m.csv"
-    path.write_bytes("\n".join(["name,smiles,logS", *rows, ""]).encode("utf-8", "surrogateescape"))
+    path.write_bytes("\n".join(["name,smiles,logS", *rows, ""]).encode())
     return path, rows
 
 
@@ -100,8 +101,7 @@ def test_a_thousand_molecules_with_twenty_broken_rows(
             assert reason in answer["error"]
             assert [answer[name] for name in ("predicted_logS", "spread_logS", "picked_atoms")] == ["", "", ""]
             if '"' not in row and row.count(",") == 2:
-                kept = f"{answer['name']},{answer['smiles']},{answer['logS']}"
-                assert kept == row.encode("utf-8", "backslashreplace").decode()
+                assert f"{answer['name']},{answer['smiles']},{answer['logS']}" == row
         line += 1 + row.count("\n")
 
     good = [answer for answer in written if not answer["error"]]
@@ -109,6 +109,25 @@ def test_a_thousand_molecules_with_twenty_broken_rows(
     np.testing.assert_allclose([float(row["predicted_logS"]) for row in good], answer.values[:, 0], atol=1e-5)
     np.testing.assert_allclose([float(row["spread_logS"]) for row in good], answer.spread[:, 0], atol=1e-5)
     assert [list(map(int, row["picked_atoms"].split())) for row in good] == answer.picks
+
+
+def test_molecules_are_read_from_every_kind_of_file(run: Path, tmp_path: Path) -> None:
+    smiles = ["CCO", "c1ccccc1", "CC(=O)O"]
+    blocks = [Chem.MolToMolBlock(Chem.MolFromSmiles(text)) for text in smiles]
+    files = {
+        "m.csv": "caf\xe9,SMILES\n" + "".join(f"caf\xe9,{text}\n" for text in smiles),
+        "M.TSV": "Smiles\n" + "\n".join(smiles),
+        "m.smi": "\n".join(f"{text} caf\xe9" for text in smiles),
+        "m.sdf": "".join(f"{block}> <caf\xe9>\ncaf\xe9\n\n$$$$\n" for block in blocks),
+    }
+    answers = {}
+    for name, text in files.items():
+        (tmp_path / name).write_bytes(text.encode("cp1252"))
+        assert predict(run, tmp_path / name, "-o", tmp_path / "out.csv") == 0
+        written = read_table(tmp_path / "out.csv")
+        answers[name] = [float(row["predicted_logS"]) for row in written]
+        assert name == "M.TSV" or "café" in written[2].values()
+    assert len({tuple(np.round(found, 5)) for found in answers.values()}) == 1
 
 
 def test_the_table_does_not_depend_on_the_batch_size(run: Path, tmp_path: Path) -> None:

@@ -32,7 +32,9 @@ SOME_ROWS_FAILED = 1
 def add_options(parser: Parser) -> None:
     """Options of the verb."""
     parser.add_argument("run", type=Path, help="the run folder")
-    parser.add_argument("input", type=Path, help="a CSV or TSV of SMILES (.gz too), or a packed .npz")
+    parser.add_argument(
+        "input", type=Path, help="molecules (.csv, .tsv, .smi, .sdf or .parquet, .gz too), or a packed .npz"
+    )
     parser.add_argument(
         "-o", "--output", type=Path, required=True, help="the CSV or TSV (.gz too); it appears once it is whole"
     )

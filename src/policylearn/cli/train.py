@@ -39,7 +39,11 @@ SHORTHANDS = {
 
 def add_options(parser: Parser) -> None:
     """Options of the verb."""
-    parser.add_argument("dataset", type=str, help="a name (see 'policylearn datasets'), a packed .npz, or a CSV")
+    parser.add_argument(
+        "dataset",
+        type=str,
+        help="a name (see 'policylearn datasets'), a packed .npz, or a table: .csv, .tsv, .smi, .sdf or .parquet",
+    )
     parser.add_argument("--config", type=Path | None, default=None, help="a YAML to start from instead of the paper's")
     parser.add_argument("-o", "--output", type=Path | None, default=None, help="the run folder (default: below runs/)")
     parser.add_argument("--resume", action="store_true", help="go on with the run in that folder")

@@ -9,6 +9,7 @@ from policylearn.data.convert import (
     pack_pyg,
     pack_tu_folder,
     read_csv,
+    read_table,
 )
 from policylearn.data.dataset import Dataset, infer_task, load_dataset, load_file
 from policylearn.data.datasets import CATALOG, Entry
@@ -50,6 +51,7 @@ __all__ = [
     "pack_tu_folder",
     "random_split",
     "read_csv",
+    "read_table",
     "scaffold_split",
     "stratified_folds",
     "take_graphs",

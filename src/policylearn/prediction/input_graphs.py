@@ -45,7 +45,8 @@ def pack_items(items: Items, *, molecules: bool) -> PackedGraphs | None:
             "this run was trained on graphs and does not know how its features were made from molecules;"
             " give torch_geometric.data.Data with the same features"
         )
-    return pack_molecules(list(featurise_many(cast(list[str], listed))), source="the input")
+    smiles = [text.strip() for text in cast(list[str], listed)]
+    return pack_molecules(list(featurise_many(smiles)), smiles=smiles, source="the input")
 
 
 def without_targets(data: Data) -> Data:

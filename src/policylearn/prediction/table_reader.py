@@ -36,21 +36,22 @@ class Block:
     position: int
 
 
-def molecule_blocks(rows: TableRows, column: str, size: int) -> Iterator[Block]:
+def molecule_blocks(rows: TableRows, size: int) -> Iterator[Block]:
     """The rows of a table in blocks of ``size`` good molecules each.
 
     Args:
-        rows: the table.
-        column: that of the SMILES.
+        rows: the table, opened with its column of molecules.
         size: molecules of a block.
     """
     cells: list[list[str]] = []
     errors: list[str] = []
     molecules: list[MoleculeGraph] = []
+    smiles: list[str] = []
+    column = rows.smiles or "smiles"
 
     def block() -> Block:
-        graphs = pack_molecules(molecules) if molecules else None
-        return Block(cells, errors, graphs, np.arange(len(molecules)), rows.lines.bytes)
+        graphs = pack_molecules(molecules, smiles=smiles) if molecules else None
+        return Block(cells, errors, graphs, np.arange(len(molecules)), rows.position)
 
     for row in rows:
         read = read_molecule(row, column)
@@ -58,9 +59,10 @@ def molecule_blocks(rows: TableRows, column: str, size: int) -> Iterator[Block]:
         errors.append(read if isinstance(read, str) else "")
         if not isinstance(read, str):
             molecules.append(read)
+            smiles.append(row.fields[column])
         if len(molecules) == size or len(cells) == max(MOST_ROWS, 2 * size):
             yield block()
-            cells, errors, molecules = [], [], []
+            cells, errors, molecules, smiles = [], [], [], []
     if cells:
         yield block()
 

@@ -63,8 +63,8 @@ def predict_table(
 
     Args:
         predictor: the model.
-        source: ``.csv`` or ``.tsv``, or either with ``.gz``.
-        output: likewise; it appears once all rows are in it.
+        source: ``.csv``, ``.tsv``, ``.smi``, ``.sdf`` or ``.parquet``, and ``.gz`` of each.
+        output: ``.csv`` or ``.tsv``, or either with ``.gz``; it appears once all rows are in it.
         wanted: what to write besides the predictions.
         smiles: the column of molecules; None takes the name that it had in training.
         progress: told how far it is.
@@ -73,8 +73,8 @@ def predict_table(
     if predictor.run.facts.featuriser is None:
         raise DataError(f"{source}: the run was trained on graphs and cannot read molecules; give a packed .npz")
     column = smiles or predictor.run.config.data.smiles
-    with open_rows(source, (column,)) as rows:
-        blocks = molecule_blocks(rows, column, predictor.batch_size(wanted.batch_size))
+    with open_rows(source, smiles=column) as rows:
+        blocks = molecule_blocks(rows, predictor.batch_size(wanted.batch_size))
         return write(predictor, output, rows.header, "picked_atoms", blocks, wanted, progress)
 
 
@@ -157,7 +157,7 @@ def write(
 @contextmanager
 def opened(part: Path, output: Path) -> Iterator[IO[str]]:
     """A text file to write to, packed where the ``output`` that it becomes is called ``.gz``."""
-    # A byte that is no UTF-8 is kept as \udcXX, so that the output is UTF-8 whatever the input was.
+    # A lone surrogate, which UTF-8 cannot hold, is kept as \udcXX.
     with (
         gzip.open(part, "wb") if output.suffix == ".gz" else part.open("wb") as raw,
         io.TextIOWrapper(cast(IO[bytes], raw), encoding="utf-8", errors="backslashreplace", newline="") as file,

@@ -16,18 +16,16 @@ from policylearn.data import (
     load_dataset,
     official_splits,
     random_split,
-    read_csv,
+    read_table,
     scaffold_split,
     stratified_folds,
 )
-from policylearn.data.convert import TableReport
+from policylearn.data.convert import TableReport, is_table, table_columns
 from policylearn.data.convert.infer import standardise
 from policylearn.data.molecules import feature_tables
 from policylearn.data.splits import PARTS
 from policylearn.nn import Features
 from policylearn.settings.run_config import DataConfig, SplitName
-
-TABLES = (".csv", ".tsv", ".csv.gz", ".tsv.gz")
 
 
 @dataclass(frozen=True)
@@ -60,7 +58,7 @@ def load_source(config: DataConfig, progress: Callable[[int, int], None] | None 
     """
     if not config.name:
         raise DataError("no data is named; give a dataset, a packed .npz or a CSV of SMILES")
-    if config.name.endswith(TABLES):
+    if is_table(config.name):
         return _from_table(config, progress)
     target = config.target[0] if config.target else None
     if len(config.target) > 1:
@@ -72,9 +70,10 @@ def load_source(config: DataConfig, progress: Callable[[int, int], None] | None 
 
 def _from_table(config: DataConfig, progress: Callable[[int, int], None] | None) -> Source:
     if not config.target:
-        raise DataError(f"{config.name}: say which column to predict, with --target COLUMN")
+        columns = ", ".join(map(repr, table_columns(Path(config.name))))
+        raise DataError(f"{config.name}: say which column to predict, with --target COLUMN; its columns are {columns}")
     path = Path(config.name)
-    table = read_csv(
+    table = read_table(
         path,
         config.smiles,
         list(config.target),

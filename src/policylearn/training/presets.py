@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, get_args
 
+from policylearn.data.convert import is_table
 from policylearn.data.datasets import CATALOG, find_entry
 from policylearn.data.synthetic import is_synthetic, synthetic_names
 from policylearn.settings import PolicyName
 from policylearn.settings.parsing import ConfigError, changed, read_config
 from policylearn.settings.run_config import RecipeName, RunConfig
-from policylearn.training.data_source import TABLES
 from policylearn.training.recipes import recipe_settings
 from policylearn.wording import hint
 
@@ -40,7 +40,7 @@ def preset(dataset: str, policy: str, picks: int, recipe: RecipeName | None = No
     chosen = {"name": policy, "picks": 0 if policy in WITHOUT_PICKS else picks}
     found = find_preset(dataset, policy, picks)
     base = read_config(found) if isinstance(found, Path) else changed(RunConfig(), dict(found or {}), dataset)
-    table = dataset.endswith(TABLES)
+    table = is_table(dataset)
     chosen_recipe = recipe if recipe is not None else ("modern" if table else "paper")
     base = changed(base, recipe_settings(chosen_recipe, table=table), chosen_recipe)
     return changed(base, {"data": {"name": dataset}, "selection": chosen}, f"{dataset}/{policy}")
@@ -48,7 +48,7 @@ def preset(dataset: str, policy: str, picks: int, recipe: RecipeName | None = No
 
 def find_preset(dataset: str, policy: str, picks: int) -> Path | Mapping[str, Any] | None:
     """What the dataset's entry declares; None for data without settings, a `DataError` for an unknown name."""
-    if dataset.endswith((".npz", *TABLES)) or is_synthetic(dataset):
+    if dataset.endswith(".npz") or is_table(dataset) or is_synthetic(dataset):
         return None
     presets = find_entry(dataset, tuple(synthetic_names())).find_presets()
     name = STAND_INS.get(policy, policy)

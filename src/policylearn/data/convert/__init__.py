@@ -1,12 +1,13 @@
 """Converters into the packed form: OGB and TUDataset folders, PyG data, networkx graphs, tables of SMILES."""
 
+from policylearn.data.convert.lines import Row
 from policylearn.data.convert.nx import pack_networkx
 from policylearn.data.convert.ogb import pack_ogb_folder
 from policylearn.data.convert.pyg import pack_pyg
 from policylearn.data.convert.report import DroppedRow, Duplicate, Salt, TableReport
-from policylearn.data.convert.rows import Row, TableRows, iter_rows, open_rows
+from policylearn.data.convert.rows import TableRows, is_table, iter_rows, open_rows, table_columns
 from policylearn.data.convert.stacking import pack_molecules
-from policylearn.data.convert.table import MoleculeTable, read_csv
+from policylearn.data.convert.table import MoleculeTable, read_csv, read_table
 from policylearn.data.convert.tu import pack_tu_folder
 
 __all__ = [
@@ -17,6 +18,7 @@ __all__ = [
     "Salt",
     "TableReport",
     "TableRows",
+    "is_table",
     "iter_rows",
     "open_rows",
     "pack_molecules",
@@ -25,4 +27,6 @@ __all__ = [
     "pack_pyg",
     "pack_tu_folder",
     "read_csv",
+    "read_table",
+    "table_columns",
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 
 import numpy as np
@@ -11,6 +12,11 @@ from policylearn.data.packed import Array, DataError
 from policylearn.data.tasks import Kind, Scaling, Task
 
 MISSING = frozenset({"", "nan", "na", "n/a", "#n/a", "<na>", "null", "none"})
+NO_AND_YES = frozenset({
+    ("inactive", "active"), ("no", "yes"), ("n", "y"), ("neg", "pos"), ("negative", "positive"), ("false", "true"),
+    ("f", "t"), ("-", "+"), ("off", "on"), ("non-toxic", "toxic"), ("nontoxic", "toxic"), ("insoluble", "soluble"),
+    ("non-binder", "binder"), ("fail", "pass"), ("absent", "present"),
+})  # fmt: skip
 MOST_CLASSES = 30
 LARGEST = float(np.finfo(np.float32).max)
 
@@ -29,6 +35,11 @@ def as_number(cell: str) -> float | None:
     return value if abs(value) <= LARGEST and "_" not in cell else None
 
 
+def has_decimal_comma(cell: str) -> bool:
+    """Whether a cell would be a number, were its comma a point."""
+    return re.fullmatch(r"[+-]?\d*,\d+([eE][+-]?\d+)?", cell) is not None
+
+
 def label_of(cell: str) -> str:
     """The name of a class: numbers that are equal (1 and 1.0) share one, text is its own."""
     value = as_number(cell)
@@ -45,10 +56,46 @@ def sorted_labels(cells: Iterable[str]) -> tuple[str, ...]:
     return tuple(sorted({label_of(cell) for cell in cells if not is_missing(cell)}, key=key))
 
 
+def two_labels(labels: tuple[str, ...]) -> tuple[str, ...]:
+    """Two labels with the one that means yes last, where the words say which that is; else as they come."""
+    folded = tuple(label.casefold() for label in labels)
+    return labels[::-1] if folded[::-1] in NO_AND_YES else labels
+
+
+def alike_in_case(labels: Iterable[str]) -> list[tuple[str, ...]]:
+    """Labels that differ in case only, such as ``Active`` and ``active``."""
+    groups: dict[str, list[str]] = {}
+    for label in labels:
+        groups.setdefault(label.casefold(), []).append(label)
+    return [tuple(group) for group in groups.values() if len(group) > 1]
+
+
 def holds_numbers(cells: Iterable[str]) -> bool:
-    """Whether a column is one of numbers: at least half of the known cells are, the others are then mistakes."""
-    known = [as_number(cell) is not None for cell in cells if not is_missing(cell)]
+    """Whether a column is one of numbers: at least half of the known cells are, the others are then mistakes.
+
+    A decimal comma makes a cell a mistake, not a label.
+    """
+    known = [as_number(cell) is not None or has_decimal_comma(cell) for cell in cells if not is_missing(cell)]
     return 2 * sum(known) >= len(known)
+
+
+def label_notes(columns: Sequence[Sequence[str]], names: Sequence[str], numbers: Sequence[bool]) -> list[str]:
+    """Labels that are probably meant to be one."""
+    notes = []
+    for name, column, numeric in zip(names, columns, numbers, strict=True):
+        for alike in [] if numeric else alike_in_case(sorted_labels(column)):
+            words = " and ".join(map(shown, alike))
+            notes.append(f"labels {words} of {name!r} differ in case only and count as different; write them alike")
+    return notes
+
+
+def constant_notes(columns: Sequence[Sequence[str]], names: Sequence[str]) -> list[str]:
+    """Targets with one value throughout."""
+    return [
+        f"target {name!r} is {labels[0]} in every row: there is nothing to learn from it"
+        for name, labels in ((name, sorted_labels(column)) for name, column in zip(names, columns, strict=True))
+        if len(labels) == 1
+    ]
 
 
 def infer_kind(
@@ -60,7 +107,7 @@ def infer_kind(
     one column of a few labels for classes. Whatever does not fit raises.
 
     Args:
-        columns: cells a target; a column of numbers has nothing but numbers and gaps.
+        columns: cells of each target; a column of numbers has nothing but numbers and gaps.
         names: of the targets.
         numbers: whether each column is one of numbers.
         source: names the table in errors.
@@ -74,7 +121,8 @@ def infer_kind(
     if len(labels) == 2 and len(set(numbers)) == 1:
         whole = all((as_number(label) or 0.0).is_integer() for label in labels)
         if whole or len(known) > len(labels):
-            return "binary", f"{named} two values ({labels[0]} and {labels[1]}), so the task is yes or no"
+            no, yes = two_labels(labels)
+            return "binary", f"{named} two values ({no} and {yes}), so the task is yes or no, and {yes} is yes"
     if all(numbers):
         return "regression", f"{named} numbers, so the task is regression"
     if len(columns) > 1:
@@ -96,7 +144,7 @@ def build_task(
 
     Args:
         kind: what to predict.
-        columns: cells a target, gaps as they stand in the file.
+        columns: cells of each target, gaps as they stand in the file.
         names: of the targets.
         fit: rows that the scaling of a regression may look at; None takes all.
         source: names the table in errors.
@@ -121,6 +169,8 @@ def build_task(
             )
         y = np.array([ids[label_of(cell)] for cell in columns[0]], dtype=np.int64)
         return Task("classes", "cross_entropy", "accuracy", tuple(names), classes=labels), y
+    labels = two_labels(labels)
+    ids = {label: float(position) for position, label in enumerate(labels)}
     if set(labels) <= {"0", "1"}:  # these two need no names, and may come alone
         labels, ids = (), {"0": 0.0, "1": 1.0}
     elif len(labels) != 2:

@@ -55,6 +55,7 @@ class TableReport:
         dropped: rows that are not among the graphs.
         duplicates: molecules that come more than once; all their rows are kept.
         salts: molecules of several parts; they are kept whole.
+        notes: what a user should know of the table as a whole: its encoding, labels that look alike, constant targets.
     """
 
     source: str
@@ -62,6 +63,7 @@ class TableReport:
     dropped: tuple[DroppedRow, ...] = ()
     duplicates: tuple[Duplicate, ...] = ()
     salts: tuple[Salt, ...] = ()
+    notes: tuple[str, ...] = ()
 
     @property
     def kept(self) -> int:
@@ -84,6 +86,7 @@ class TableReport:
         if self.salts:
             first = self.salts[0]
             lines.append(f"  {len(self.salts)} salts or mixtures, kept whole (line {first.line}: {first.smiles})")
+        lines += [f"  ⚠ {note}" for note in self.notes]
         return "\n".join(lines)
 
 

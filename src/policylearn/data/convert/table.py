@@ -1,4 +1,4 @@
-"""A CSV of SMILES with one or several targets into packed graphs, a task and a report."""
+"""A table of molecules with one or several targets into packed graphs, a task and a report."""
 
 from __future__ import annotations
 
@@ -10,9 +10,18 @@ from typing import Literal
 import numpy as np
 from rdkit import Chem
 
-from policylearn.data.convert.infer import as_number, build_task, holds_numbers, infer_kind, is_missing
+from policylearn.data.convert.infer import (
+    as_number,
+    build_task,
+    constant_notes,
+    has_decimal_comma,
+    holds_numbers,
+    infer_kind,
+    is_missing,
+    label_notes,
+)
 from policylearn.data.convert.report import DroppedRow, Duplicate, Salt, TableReport, raise_first
-from policylearn.data.convert.rows import iter_rows
+from policylearn.data.convert.rows import SMILES_NAMES, filled, listed, open_rows, table_columns
 from policylearn.data.convert.stacking import compact, pack_molecules
 from policylearn.data.molecules import MoleculeGraph, featurise_molecule, read_smiles, shown
 from policylearn.data.packed import Array, DataError, PackedGraphs
@@ -34,8 +43,8 @@ class MoleculeTable:
     """A table of molecules, ready to learn from.
 
     Args:
-        graphs: one graph a kept row; ``extras`` holds ``smiles``, ``line``, ``y_names``, the names of ``classes`` where
-            they have any and, where the table has a split column, ``train``, ``valid`` and ``test``.
+        graphs: one graph per kept row; ``extras`` holds ``smiles``, ``line``, ``y_names``, the names of ``classes``
+            where they have any and, where the table has a split column, ``train``, ``valid`` and ``test``.
         task: what to predict, inferred or stated.
         explanation: one sentence on why it is this task.
         report: dropped rows, duplicates and salts.
@@ -69,7 +78,7 @@ class Molecule:
     fragments: int
 
 
-def read_csv(
+def read_table(
     path: Path,
     smiles: str = "smiles",
     targets: str | Sequence[str] = "y",
@@ -79,17 +88,19 @@ def read_csv(
     on_error: Literal["raise", "skip"] = "raise",
     progress: Progress | None = None,
 ) -> MoleculeTable:
-    """Read a table of molecules and their targets; the first line names the columns.
+    """Read a table of molecules and their targets.
 
-    Without a stated task, two different values (0 and 1, or two labels, in sorted order) mean yes or no, a few labels
-    classes, numbers regression; several columns are several targets of one such task, and may have gaps. Regression
-    learns the squared error of standardised targets and reports the root mean squared error in the units of the
-    file; mean and deviation come from the rows of the split's train part, else from all. Yes or no is learnt with
-    cross entropy and reported as ROC-AUC, classes as accuracy.
+    Without a stated task, two different values (0 and 1, or two labels) mean yes or no, a few labels classes, numbers
+    regression; several columns are several targets of one such task, and may have gaps. Of two labels the second in
+    sorted order is yes, but for words that say so themselves (active, yes, positive, true). Regression learns the
+    squared error of standardised targets and reports the root mean squared error in the units of the file; mean and
+    deviation come from the rows of the split's train part, else from all. Yes or no is learnt with cross entropy and
+    reported as ROC-AUC, classes as accuracy.
 
     Args:
-        path: ``.csv``, ``.tsv``, or either with ``.gz``; UTF-8.
-        smiles: the column of molecules.
+        path: ``.csv``, ``.tsv``, ``.txt``, ``.smi``, ``.sdf`` or ``.parquet``, in any case, and ``.gz`` of each. Text
+            that is not UTF-8 is read as Windows-1252.
+        smiles: the column of molecules; ``SMILES`` or ``canonical_smiles`` are found by themselves.
         targets: the column or columns to predict.
         task: state the kind of task instead of inferring it.
         split_column: a column that says train, valid or test.
@@ -100,9 +111,10 @@ def read_csv(
         raise ValueError(f"'on_error' must be 'raise' or 'skip' (got {on_error!r})")
     names = (targets,) if isinstance(targets, str) else tuple(targets)
     if not names:
-        raise DataError(f"{path}: no target column was named; name at least one")
+        known = [name for name in table_columns(path) if name.casefold() not in SMILES_NAMES]
+        raise DataError(f"{path}: no target column was named; name at least one of {listed(known) or 'none'}")
     source = str(path)
-    entries, dropped = read_entries(path, smiles, names, split_column)
+    entries, dropped, notes = read_entries(path, smiles, names, split_column)
     rows = len(entries) + len(dropped)
     numbers = [
         task == "regression" or (task is None and holds_numbers(column)) for column in columns_of(entries, names)
@@ -120,6 +132,7 @@ def read_csv(
     if not molecules:
         raise DataError(f"{source}: none of its {rows} rows can be used; the first: {dropped[0]}")
     columns = columns_of([molecule.entry for molecule in molecules], names)
+    notes += [*label_notes(columns, names, numbers), *constant_notes(columns, names)]
     kind, reason = (task, f"the task was stated: {task}") if task else infer_kind(columns, names, numbers, source)
     extras = split_arrays(molecules, split_column) | {
         "line": compact(np.array([molecule.entry.line for molecule in molecules], dtype=np.int64), np.int32),
@@ -134,30 +147,34 @@ def read_csv(
         source=source,
     )
     salts = tuple(Salt(m.entry.line, m.entry.smiles, m.fragments) for m in molecules if m.fragments > 1)
-    report = TableReport(source, rows, tuple(dropped), find_duplicates(molecules, y), salts)
+    report = TableReport(source, rows, tuple(dropped), find_duplicates(molecules, y), salts, tuple(notes))
     explanation = f"{reason} (loss {built.loss}, metric {built.metric})."
     return MoleculeTable(graphs, built, explanation, report, extras["line"])
 
 
 def read_entries(
     path: Path, smiles: str, names: tuple[str, ...], split_column: str | None
-) -> tuple[list[TableRow], list[DroppedRow]]:
-    """The rows of the file that can be read, and those that cannot."""
+) -> tuple[list[TableRow], list[DroppedRow], list[str]]:
+    """The rows of the file that can be read, those that cannot, and what to say of the file as a whole."""
     entries, dropped = [], []
-    for row in iter_rows(path, smiles, (*names, *([split_column] if split_column else []))):
-        if row.problem:
-            dropped.append(DroppedRow(row.line, "", row.problem))
-        else:
-            cells = tuple(row.fields[name] for name in names)
-            part = row.fields[split_column] if split_column else ""
-            entries.append(TableRow(row.line, row.fields[smiles], cells, part))
+    with open_rows(path, (*names, *([split_column] if split_column else [])), smiles=smiles) as rows:
+        assert rows.smiles is not None
+        for row in filled(rows):
+            if row.problem:
+                dropped.append(DroppedRow(row.line, "", row.problem))
+            else:
+                cells = tuple(row.fields[name] for name in names)
+                part = row.fields[split_column] if split_column else ""
+                entries.append(TableRow(row.line, row.fields[rows.smiles], cells, part))
+        foreign = rows.foreign_lines
     if not entries and not dropped:
         raise DataError(f"{path}: has a header and no rows; add a row for each molecule")
-    return entries, dropped
+    notes = [f"{foreign} lines are not UTF-8 and were read as Windows-1252 (Latin-1)"] if foreign else []
+    return entries, dropped, notes
 
 
 def columns_of(entries: Sequence[TableRow], names: tuple[str, ...]) -> list[list[str]]:
-    """The cells of each target, one list a column."""
+    """The cells of each target, one list per column."""
     return [[entry.targets[position] for entry in entries] for position in range(len(names))]
 
 
@@ -168,6 +185,12 @@ def target_fault(entry: TableRow, names: tuple[str, ...], numbers: Sequence[bool
             if len(names) == 1:
                 reason = f"target {name!r} is missing ({shown(cell)}); fill it in or remove the row"
                 return DroppedRow(entry.line, cell, reason)
+        elif numeric and has_decimal_comma(cell):
+            reason = (
+                f"target {name!r} is {shown(cell)}, with a decimal comma; write {cell.replace(',', '.')}"
+                " (in a spreadsheet: choose a decimal point before saving)"
+            )
+            return DroppedRow(entry.line, cell, reason)
         elif numeric and as_number(cell) is None:
             reason = (
                 f"target {name!r} is {shown(cell)}, which is no number; write it as in 1.5 or -2e-3,"
@@ -225,3 +248,7 @@ def find_duplicates(molecules: Sequence[Molecule], y: Array) -> tuple[Duplicate,
             disagree = any(len(np.unique(column[~np.isnan(column)])) > 1 for column in rows.T)
             found.append(Duplicate(canonical, tuple(molecules[i].entry.line for i in positions), disagree))
     return tuple(found)
+
+
+read_csv = read_table
+"""The name of 0.1."""
