@@ -11,13 +11,16 @@ import torch
 from torch import Tensor, nn
 
 from policylearn.bags import Bag, Graphs, attached_ego_nets
+from policylearn.data.transforms.distances import Distances
 from policylearn.data.transforms.ego_nets import EgoNets
 from policylearn.models.systems.gnn_ak import GNNAK
+from policylearn.models.systems.gnn_sswl import GNNSSWL
 from policylearn.nn import Features
 from tests.golden.case import Case, cases_of, check_evaluation, check_training, computed
 
 AK_CASES = cases_of({"GNN-AK", "GNN-AK+"})
-CASES = [*AK_CASES]
+SSWL_CASES = cases_of({"GNN-SSWL", "GNN-SSWL+"})
+CASES = [*AK_CASES, *SSWL_CASES]
 
 DTYPES = pytest.mark.parametrize("dtype", [torch.float64, torch.float32], ids=["float64", "float32"])
 
@@ -120,3 +123,45 @@ def test_gnn_ak(path: Path, dtype: torch.dtype) -> None:
     graphs = Graphs.of(case.batch(**computed(case, EgoNets(meta["hops"]))))
     check_rows_and_edges(case, attached_ego_nets(graphs), case["subgraph/hop"].unsqueeze(1), attributes=True)
     check_case(case, model, graphs, AK_NAMES)
+
+
+# GNN-SSWL and GNN-SSWL+
+
+
+def sswl_names(layers: int) -> Callable[[str], str]:
+    return renamer(
+        (r"^encode\.embed_v\.atom_embedding_list", "node_encoder.tables"),
+        (r"^encode\.embed_d", "distances"),
+        (rf"^A{layers}\.mlp\.uG\.", "pool."),
+        (rf"^A{layers}\.nr\.bn", "norm"),
+        (r"^A(\d+)\.eps\.vv", r"layers.\1.eps"),
+        (r"^A(\d+)\.(?:eps|enc|mlp)\.uL", r"layers.\1.within"),
+        (r"^A(\d+)\.(?:eps|enc|mlp)\.vL", r"layers.\1.across"),
+        (r"^A(\d+)\.mlp\.vv", r"layers.\1.own"),
+        (r"(within|across)$", r"\1.eps"),
+        (r"\.embed\.bond_embedding_list", ".edges.tables"),
+        (r"^A(\d+)\.nr\.bn", r"layers.\1.norm"),
+        (r"^pool\.predict", "head"),
+        (r"\.input\.", ".lin1."),
+        (r"\.input_nr\.bn\.", ".norm."),
+        (r"\.output\.", ".lin2."),
+    )
+
+
+@DTYPES
+@each(SSWL_CASES)
+def test_gnn_sswl(path: Path, dtype: torch.dtype) -> None:
+    case = Case(path, dtype)
+    meta = case.meta
+    model = GNNSSWL(
+        tables(case, r"encode\.embed_v\.atom_embedding_list\.\d+\.weight"),
+        tables(case, r"A0\.enc\.uL\.embed\.bond_embedding_list\.\d+\.weight"),
+        channels=meta["channels"],
+        outputs=outputs(case),
+        layers=meta["layers"],
+        cap=meta["max_distance"],
+        own=meta["system"] == "GNN-SSWL+",
+    )
+    extras = computed(case, Distances(meta["max_distance"]))
+    assert torch.equal(extras["pair_distance"].flatten(), case["pair/distance"].clamp(max=meta["max_distance"]))
+    check_case(case, model, Graphs.of(case.batch(**extras)), sswl_names(meta["layers"]))

@@ -1,0 +1,204 @@
+"""GNN-SSWL and GNN-SSWL+: a state for every pair of nodes, with messages inside copies and across them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import torch
+from torch import Tensor, nn
+
+from policylearn.bags import MAX_ROWS, Bag, Graphs, Selection, attached, check_rows, every_root, mark_nodes
+from policylearn.models.protocol import AnyBatch, LossTerms, Objective, plain_objective
+from policylearn.models.registry import Inputs, System, TransformSpec, register
+from policylearn.nn import GIN, MLP, Features, NodeEncoder, RowBatchNorm, build_edge_encoder, segment_sum
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """All pairs (u, v) of nodes of each graph: v in the copy of root u. Rows are ordered by v, then by u.
+
+    Args:
+        within: the pairs with edges inside copies: v hears its neighbours, u stays.
+        across: the same rows with edges between copies: u hears its neighbours, v stays.
+        turned: the row of the pair (v, u).
+        own: the row of the pair (v, v).
+
+    Shapes:
+        turned and own ``(R,)``.
+    """
+
+    within: Bag
+    across: Bag
+    turned: Tensor
+    own: Tensor
+
+    @staticmethod
+    def of(graphs: Graphs) -> Pairs:
+        """Every node is a root, and copies share the edges of their graph."""
+        within = mark_nodes(graphs, Selection(every_root(graphs)), unmarked=False)
+        local = within.node - graphs.ptr.index_select(0, within.graph_of_row)
+        turned = within.row_ptr.index_select(0, within.root) + local
+        own = within.row_ptr.index_select(0, within.node) + local
+        edges = within.row_adjacency
+        everyone = torch.arange(edges.num_edges, device=turned.device)
+        turned_edges = edges.induced(turned[edges.source], turned[edges.target], everyone, within.num_rows)
+        across = replace(within, adjacency=turned_edges, width=None, own_copy=within.copy)
+        return Pairs(within, across, turned, own)
+
+
+class NormedMLP(nn.Module):
+    """``W2 relu(BN(W1 z + b1)) + b2``, C wide."""
+
+    def __init__(self, channels: int) -> None:
+        super().__init__()
+        self.lin1, self.norm = nn.Linear(channels, channels), RowBatchNorm(channels)
+        self.lin2 = nn.Linear(channels, channels)
+
+    def forward(self, rows: Tensor) -> Tensor:
+        """Map, ``(R, C) -> (R, C)``."""
+        out: Tensor = self.lin2(torch.relu(self.norm(self.lin1(rows))))
+        return out
+
+
+class PairLayer(nn.Module):
+    r"""One layer over pairs.
+
+    .. math::
+        h'(u, v) = \mathrm{relu}(\mathrm{BN}(\mathrm{GINE}_{w \to v}\, h(u, w) + \mathrm{GINE}_{w \to u}\, h(w, v)
+        + \mathrm{mlp}((1 + \epsilon)\, h(u, v) + h(v, v))))
+
+    Args:
+        channels: C.
+        edge_features: what edges come with.
+        own: whether there is the last term (GNN-SSWL+).
+    """
+
+    def __init__(self, channels: int, edge_features: Features, *, own: bool) -> None:
+        super().__init__()
+
+        def conv() -> GIN:
+            maps = nn.Linear(channels, channels), RowBatchNorm(channels), nn.Linear(channels, channels)
+            return GIN(*maps, build_edge_encoder(edge_features, channels))
+
+        self.within, self.across = conv(), conv()
+        self.own = NormedMLP(channels) if own else None
+        self.eps = nn.Parameter(torch.zeros(1)) if own else None
+        self.norm = RowBatchNorm(channels)
+
+    def forward(self, h: Tensor, pairs: Pairs, edge_attr: Tensor | None) -> Tensor:
+        """New states, ``(R, C) -> (R, C)``."""
+        new = self.within(h, pairs.within, edge_attr) + self.across(h, pairs.across, edge_attr)
+        if self.own is not None and self.eps is not None:
+            new = new + self.own((1 + self.eps) * h + h.index_select(0, pairs.own))
+        return torch.relu(self.norm(new))
+
+
+class GNNSSWL(nn.Module):
+    """GNN-SSWL, and with ``own`` GNN-SSWL+; pairs start from the node's features and the distance to the root.
+
+    Where the official code fails, on graphs of several components, nodes without a path count as far apart.
+
+    Args:
+        node_features: what nodes come with.
+        edge_features: what edges come with.
+        channels: C.
+        outputs: width of the output.
+        layers: number of layers, the pooling one not counted.
+        cap: distances from here on are one.
+        own: whether pairs also hear (v, v).
+        max_rows: pairs of a batch that are too many.
+    """
+
+    depends_on_batch = False
+
+    def __init__(
+        self,
+        node_features: Features,
+        edge_features: Features,
+        *,
+        channels: int = 96,
+        outputs: int = 1,
+        layers: int = 6,
+        cap: int = 5,
+        own: bool = True,
+        max_rows: int = MAX_ROWS,
+    ) -> None:
+        super().__init__()
+        self.cap, self.max_rows, self.channels = cap, max_rows, channels
+        self.node_encoder = NodeEncoder(node_features, channels)
+        self.distances = nn.Embedding(cap + 1, channels)
+        self.layers = nn.ModuleList(PairLayer(channels, edge_features, own=own) for _ in range(layers))
+        self.pool = NormedMLP(channels)
+        self.norm = RowBatchNorm(channels)
+        self.head = MLP(channels, 2 * channels, outputs)
+
+    def forward(self, batch: AnyBatch, *, generator: torch.Generator | None = None) -> Tensor:
+        """Predict, ``(G, outputs)``."""
+        graphs = Graphs.of(batch)
+        distance = attached(graphs, "pair_distance", "distances").flatten()
+        check_rows(len(distance), self.max_rows, self.channels)
+        pairs = Pairs.of(graphs)
+        bag = pairs.within
+        # Distances are ordered by root, then by node: the order of turned pairs.
+        distance = distance.index_select(0, pairs.turned).clamp(max=self.cap)
+        h = bag.spread(self.node_encoder(graphs)) + self.distances(distance)
+        for layer in self.layers:
+            h = layer(h, pairs, graphs.edge_attr)
+        copies = segment_sum(h, bag.copy, len(bag.roots))  # (R, C) -> (N, C)
+        # Norms count a copy once for each of its nodes, as the official code does, so copies become rows again.
+        rows = torch.relu(self.norm(self.pool(copies.index_select(0, bag.copy))))  # (N, C) -> (R, C)
+        vector = segment_sum(rows, bag.graph_of_row, graphs.num_graphs) / (graphs.sizes**2).unsqueeze(1)
+        output: Tensor = self.head(vector)
+        return output
+
+    def objective(
+        self, batch: AnyBatch, y: Tensor, terms: LossTerms, *, generator: torch.Generator | None = None
+    ) -> Objective:
+        """See `GraphModel`."""
+        graphs = Graphs.of(batch)
+        return plain_objective(self(graphs), y, terms, graphs.members)
+
+
+@dataclass(frozen=True)
+class GNNSSWLSettings:
+    """The published runs on ZINC: 272,653 weights, with the pairs (v, v) 385,555."""
+
+    channels: int = 96
+    """Width C."""
+    layers: int = 6
+    """Number of layers, the pooling one not counted."""
+    cap: int = 5
+    """Distances from here on are one."""
+    max_rows: int = MAX_ROWS
+    """Pairs of nodes of a batch that are too many to hold."""
+
+
+def build(settings: GNNSSWLSettings, inputs: Inputs, *, own: bool = False) -> GNNSSWL:
+    """From settings to the network."""
+    inputs.require_graph_level("gnn-sswl-plus" if own else "gnn-sswl")
+    return GNNSSWL(
+        inputs.node_features,
+        inputs.edge_features,
+        channels=settings.channels,
+        outputs=inputs.outputs,
+        layers=settings.layers,
+        cap=settings.cap,
+        own=own,
+        max_rows=settings.max_rows,
+    )
+
+
+def build_plus(settings: GNNSSWLSettings, inputs: Inputs) -> GNNSSWL:
+    """The same, with the pairs (v, v)."""
+    return build(settings, inputs, own=True)
+
+
+def transforms(settings: GNNSSWLSettings, inputs: Inputs) -> list[TransformSpec]:
+    """Distances of all pairs."""
+    return [("distances", {"cap": settings.cap})]
+
+
+NOTE = "holds n * n states per graph, in evaluation too"
+TITLE = "(Zhang et al. 2023)"
+register(System("gnn-sswl", f"GNN-SSWL {TITLE}", GNNSSWLSettings, build, transforms, note=NOTE))
+register(System("gnn-sswl-plus", f"GNN-SSWL+ {TITLE}", GNNSSWLSettings, build_plus, transforms, note=NOTE))
