@@ -17,12 +17,14 @@ from policylearn.bags.rules import (
     pieces,
 )
 from policylearn.bags.selection import NO_PICK, Selection
+from policylearn.bags.whole_copies import BagKind, WholeCopies, check_rows, rows_of_copies, whole_copies
 
 __all__ = [
     "MAX_ROWS",
     "NO_PICK",
     "Adjacency",
     "Bag",
+    "BagKind",
     "BagRule",
     "DeleteNodes",
     "EgoNets",
@@ -30,6 +32,7 @@ __all__ = [
     "MarkNodes",
     "Members",
     "Selection",
+    "WholeCopies",
     "attached",
     "attached_ego_nets",
     "check_rows",
@@ -40,5 +43,7 @@ __all__ = [
     "mark_nodes",
     "pieces",
     "pointers",
+    "rows_of_copies",
     "unmarked_apart",
+    "whole_copies",
 ]

@@ -127,14 +127,18 @@ class DeleteNodes:
         return copies.bag(copy[kept], node[kept], dtype, mark=False)
 
 
-def pieces(graphs: Graphs, selection: Selection, max_rows: int) -> Iterator[tuple[Selection, bool]]:
+def pieces(
+    graphs: Graphs, selection: Selection, max_rows: int, *, unmarked: bool = True
+) -> Iterator[tuple[Selection, bool]]:
     """A bag's copies in pieces of at most ``max_rows`` rows (but at least one copy per graph that has any left).
 
-    Gives the picks of each piece, and whether the unmarked graph is in it.
+    Gives the picks of each piece, and whether the unmarked graph is in it: in the first one, or in none.
     """
     steps = (selection.roots != NO_PICK).sum(0)  # (G,)
-    end = min(selection.picks, max(0, max_rows // max(graphs.num_nodes, 1) - 1))
-    yield selection.steps(0, end), True
+    end = 0
+    if unmarked:
+        end = min(selection.picks, max(0, max_rows // max(graphs.num_nodes, 1) - 1))
+        yield selection.steps(0, end), True
     while end < selection.picks:
         start, active = end, int(graphs.sizes[steps > end].sum())
         end = min(selection.picks, start + max(1, max_rows // max(active, 1)))

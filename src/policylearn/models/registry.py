@@ -73,6 +73,13 @@ class System:
 SYSTEMS: dict[str, System] = {}
 
 
+def graph_level(inputs: Inputs, name: str) -> Inputs:
+    """The inputs of a system that predicts for graphs alone, or a `ValueError` for a task of nodes."""
+    if inputs.level != "graph":
+        raise ValueError(f"'{name}' predicts for graphs, but the task is of nodes; leave 'model' out")
+    return inputs
+
+
 def register(system: System) -> System:
     """Make a system known under its name; returns it."""
     if system.name in SYSTEMS:

@@ -1,7 +1,7 @@
 """Networks over bags, in plain PyTorch: convolutions, norms, encoders, pooling, readouts and heads."""
 
 from policylearn.bags import Graphs, Members
-from policylearn.nn.convs import GIN, Conv, PyGConv
+from policylearn.nn.convs import GIN, Conv, PyGConv, build_gin
 from policylearn.nn.encoders import (
     Encoder,
     SingleStreamEncoder,
@@ -21,10 +21,12 @@ from policylearn.nn.features import (
     build_edge_encoder,
     check_ids,
 )
+from policylearn.nn.marked_input import MarkedInput
 from policylearn.nn.mlp import MLP
 from policylearn.nn.norms import NoNorm, NormStatistics, RowBatchNorm, RowLayerNorm, RowNorm, build_norm
 from policylearn.nn.one_hot import edge_numbers, edge_width, node_numbers, node_width, one_hot
 from policylearn.nn.pooling import CopyPool, Pooled
+from policylearn.nn.published_gins import GINForm, NormedGIN, published_gin
 from policylearn.nn.readouts import CopiesThenNodes, Level, NodesThenCopies, Readout, StreamingReadout
 from policylearn.nn.scope import Scope, can_be_cut, copies_are_apart, depends_on_batch, mixes_rows, scope_of
 from policylearn.nn.segments import segment_argmax, segment_log_softmax, segment_max, segment_mean, segment_sum
@@ -41,13 +43,16 @@ __all__ = [
     "EdgeTerm",
     "Encoder",
     "Features",
+    "GINForm",
     "Graphs",
     "Level",
+    "MarkedInput",
     "Members",
     "NoNorm",
     "NodeEncoder",
     "NodesThenCopies",
     "NormStatistics",
+    "NormedGIN",
     "Pooled",
     "PyGConv",
     "Readout",
@@ -63,6 +68,7 @@ __all__ = [
     "TwoStreamEncoder",
     "TwoStreamLayer",
     "build_edge_encoder",
+    "build_gin",
     "build_norm",
     "can_be_cut",
     "check_ids",
@@ -80,6 +86,7 @@ __all__ = [
     "node_numbers",
     "node_width",
     "one_hot",
+    "published_gin",
     "scope_of",
     "segment_argmax",
     "segment_log_softmax",

@@ -9,8 +9,8 @@ from torch import Tensor, nn
 from torch_geometric.nn import MessagePassing
 
 from policylearn.bags import Bag
-from policylearn.nn.features import EdgeEncoder, EdgeTerm
-from policylearn.nn.norms import RowNorm
+from policylearn.nn.features import EdgeEncoder, EdgeTerm, Features, build_edge_encoder
+from policylearn.nn.norms import RowBatchNorm, RowNorm
 from policylearn.nn.sums import gin_sum, gine_sum
 
 
@@ -34,11 +34,25 @@ class GIN(nn.Module):
         norm: between the maps, followed by a relu.
         lin2: second map of the mlp.
         edges: encoder of the edge features, as wide as the input.
+        learn_eps: whether :math:`\epsilon` is learned; it is 0 otherwise, and no weight.
     """
 
-    def __init__(self, lin1: nn.Linear, norm: RowNorm, lin2: nn.Linear, edges: EdgeEncoder | None = None) -> None:
+    eps: Tensor
+
+    def __init__(
+        self,
+        lin1: nn.Linear,
+        norm: RowNorm,
+        lin2: nn.Linear,
+        edges: EdgeEncoder | None = None,
+        *,
+        learn_eps: bool = True,
+    ) -> None:
         super().__init__()
-        self.eps = nn.Parameter(torch.zeros(1))
+        if learn_eps:
+            self.eps = nn.Parameter(torch.zeros(1))
+        else:
+            self.register_buffer("eps", torch.zeros(1), persistent=False)
         self.lin1, self.norm, self.lin2, self.edges = lin1, norm, lin2, edges
 
     def forward(self, states: Tensor, bag: Bag, edge_attr: Tensor | None) -> Tensor:
@@ -70,6 +84,24 @@ class GIN(nn.Module):
             )
         term: EdgeTerm = self.edges(edge_attr)
         return term
+
+
+def build_gin(
+    inputs: int, channels: int, *, hidden: int | None = None, edges: Features | None = None, learn_eps: bool = True
+) -> GIN:
+    """A GIN layer with a batch norm over all rows, from its widths.
+
+    Args:
+        inputs: channels that come in.
+        channels: C, channels that go out.
+        hidden: channels between the two maps; C if not given.
+        edges: what edges come with; None leaves edge features aside.
+        learn_eps: see `GIN`.
+    """
+    hidden = channels if hidden is None else hidden
+    encoder = None if edges is None else build_edge_encoder(edges, inputs)
+    lin1, lin2 = nn.Linear(inputs, hidden), nn.Linear(hidden, channels)
+    return GIN(lin1, RowBatchNorm(hidden), lin2, encoder, learn_eps=learn_eps)
 
 
 class PyGConv(nn.Module):

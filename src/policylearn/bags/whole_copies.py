@@ -1,0 +1,91 @@
+"""Copies that keep every node as a row and lose only edges, as ESAN and SUN make them; and how many rows are too many."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import torch
+
+from policylearn.bags.bag import Bag
+from policylearn.bags.graphs import Graphs
+from policylearn.bags.rules import BagRule, delete_nodes, ego_nets, mark_nodes
+from policylearn.bags.selection import NO_PICK, Selection
+
+BagKind = Literal["ego+", "ego", "deleted", "marked"]
+
+
+@dataclass(frozen=True)
+class WholeCopies:
+    """Each copy holds all nodes of its graph; of the edges it holds those that another rule leaves.
+
+    Nodes outside an ego net and deleted nodes stay as isolated rows: norms and pooling see them.
+
+    Args:
+        rule: whose edges the copies have.
+        mark: whether rows have two marks, (1, 0) at marked nodes and (0, 1) elsewhere, or none at all.
+    """
+
+    rule: BagRule
+    mark: bool = True
+
+    @property
+    def shares_edges(self) -> bool:
+        """Whether all copies have the edges of the graph itself."""
+        return bool(getattr(self.rule, "shares_edges", False))
+
+    def __call__(
+        self, graphs: Graphs, selection: Selection, *, dtype: torch.dtype = torch.float32, unmarked: bool = True
+    ) -> Bag:
+        """See `BagRule`; marks ``(R, 2)`` or ``(R, 0)``."""
+        whole = mark_nodes(graphs, selection, dtype=dtype, unmarked=unmarked)
+        marks = torch.cat([whole.marks, 1 - whole.marks], dim=1) if self.mark else whole.marks[:, :0]
+        if self.shares_edges:
+            return replace(whole, marks=marks)
+        picks = replace(selection, marks=None)  # which edges stay is a matter of the picks, whatever marks carry
+        cut = self.rule(graphs, picks, dtype=dtype, unmarked=unmarked)
+        place = whole.row_ptr.index_select(0, cut.node) + cut.slot  # the row of each row that the rule kept
+        edges = cut.row_adjacency
+        everyone = torch.arange(edges.num_edges, device=place.device)
+        adjacency = edges.induced(place[edges.source], place[edges.target], everyone, whole.num_rows)
+        return replace(whole, marks=marks, adjacency=adjacency, width=None, own_copy=whole.copy)
+
+
+def whole_copies(kind: BagKind, hops: int) -> WholeCopies:
+    """Whole copies by the name of their bag.
+
+    Args:
+        kind: `ego+`: the edges near the root, which is marked; `ego`: the same without marks; `deleted`: all edges but
+            those of the root; `marked`: all edges, and the root marked.
+        hops: how far ego nets reach.
+    """
+    if kind in ("ego+", "ego"):
+        return WholeCopies(ego_nets(hops), mark=kind == "ego+")
+    if kind == "deleted":
+        return WholeCopies(delete_nodes, mark=False)
+    if kind == "marked":
+        return WholeCopies(mark_nodes)
+    raise ValueError(f"unknown bag '{kind}'; use ego+, ego, deleted or marked")
+
+
+def rows_of_copies(graphs: Graphs, selection: Selection) -> int:
+    """Rows of the copies of all picks, each with all nodes of its graph; sum of n^2 for the full bag."""
+    copies = (selection.roots != NO_PICK).sum(0)
+    return int((copies * graphs.sizes).sum())
+
+
+def check_rows(rows: int, max_rows: int, channels: int) -> None:
+    """Raise a `ValueError` where a batch needs more rows than are allowed, before they are allocated.
+
+    Args:
+        rows: one per node and copy.
+        max_rows: the limit.
+        channels: C, to say what one layer's states take.
+    """
+    if rows > max_rows:
+        gigabytes = rows * channels * 4 / 1e9
+        raise ValueError(
+            f"the copies of this batch have {rows:,} rows (one per node and copy), {gigabytes:.3g} GB for the states of"
+            f" each layer in single precision, but 'max_rows' is {max_rows:,}; use smaller batches, raise 'max_rows',"
+            " or choose a model that looks at few copies"
+        )

@@ -1,0 +1,195 @@
+"""SUN: DSS-GNN with weights of their own for roots, and terms that read the roots' states (Frasca et al., 2022)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from policylearn.bags import Bag, BagKind, Graphs, Selection, check_rows, mark_nodes, rows_of_copies, whole_copies
+from policylearn.models.protocol import AnyBatch, LossTerms, Objective, plain_objective
+from policylearn.models.registry import Inputs, System, graph_level, register
+from policylearn.nn import (
+    CopiesThenNodes,
+    CopyPool,
+    GINForm,
+    MarkedInput,
+    NormedGIN,
+    RowBatchNorm,
+    Scope,
+    depends_on_batch,
+    dtype_of,
+    segment_sum,
+)
+from policylearn.policies import FullPolicy
+
+
+@dataclass(frozen=True)
+class SUNSettings:
+    """SUN, with a copy per node; the authors' settings on ogbg-molhiv by default."""
+
+    form: GINForm = "ogb"
+    """The authors' layers for which data: 'zinc', 'ogb' (twice as wide inside) or 'tu' (no edge features)."""
+    bag: BagKind = "ego+"
+    """Which edges a copy has: those near its root, which is marked ('ego+') or not ('ego'), all but its root's
+    ('deleted'), or all, with the root marked ('marked')."""
+    hops: int = 3
+    """How far ego nets reach."""
+    layers: int = 2
+    """Number of layers."""
+    channels: int = 64
+    """C, width of every layer."""
+    pointwise_mlp: bool = False
+    """Whether pointwise maps have two layers with a norm; one linear map otherwise."""
+    copy_readout: bool = False
+    """Whether rows also read the sum over their copy."""
+    residual: bool = True
+    """Add each layer's input to its output."""
+    dropout: float = 0.3
+    """On the input, after every layer, and in the head."""
+    max_rows: int = 1 << 20
+    """Rows (node and copy) held at once; more are refused."""
+
+
+class PointwiseMLP(nn.Module):
+    """``lin2(relu(norm(lin1(x))))``."""
+
+    def __init__(self, inputs: int, channels: int) -> None:
+        super().__init__()
+        self.lin1, self.norm, self.lin2 = nn.Linear(inputs, channels), RowBatchNorm(channels), nn.Linear(channels, channels)
+
+    def forward(self, rows: Tensor) -> Tensor:
+        """Map, ``(R, inputs) -> (R, C)``."""
+        out: Tensor = self.lin2(torch.relu(self.norm(self.lin1(rows), 1)))
+        return out
+
+
+class SUNLayer(nn.Module):
+    r"""One layer; row (k, v) is node v in the copy of root k.
+
+    With the roots' states :math:`R_k = x_{kk}`, the sums :math:`S_k = \sum_v x_{kv}` and the means
+    :math:`M_v = \mathrm{mean}_k\, x_{kv}`, other rows and root rows become
+
+    .. math::
+        f_{vv}(R_v) + f_{kk}(R_k) + f_{kv}(x_{kv}) + \mathrm{own}(x)_{kv} + \mathrm{shared}(M)_v + f_S(S_k), \quad
+        g(R_k) + \mathrm{own'}(x)_{kk} + \mathrm{shared'}(M)_k + g_S(S_k)
+
+    Convolutions run on all rows; the norms of `own` and `own_root` see only the rows that they are for.
+
+    Args:
+        form: of the convolutions.
+        inputs: channels that come in.
+        channels: C.
+        features: of the data.
+        mlp: whether pointwise maps are `PointwiseMLP`.
+        copy_readout: whether there are :math:`f_S` and :math:`g_S`.
+    """
+
+    def __init__(
+        self, form: GINForm, inputs: int, channels: int, features: Inputs, *, mlp: bool, copy_readout: bool
+    ) -> None:
+        super().__init__()
+
+        def conv() -> NormedGIN:
+            return NormedGIN(form, inputs, channels, features.edge_features)
+
+        def pointwise() -> nn.Module:
+            return PointwiseMLP(inputs, channels) if mlp else nn.Linear(inputs, channels)
+
+        self.own, self.own_root, self.shared, self.shared_root = conv(), conv(), conv(), conv()
+        self.vv, self.kk, self.kv, self.root = pointwise(), pointwise(), pointwise(), pointwise()
+        self.copy_readout = pointwise() if copy_readout else None
+        self.copy_readout_root = pointwise() if copy_readout else None
+        self.pool = CopyPool("mean")
+
+    def forward(self, x: Tensor, bag: Bag, original: Bag, edge_attr: Tensor | None) -> Tensor:
+        """One layer before its relu, ``(R, D) -> (R, C)``."""
+        at_root = bag.node == bag.root
+        roots, others = at_root.nonzero().squeeze(1), (~at_root).nonzero().squeeze(1)
+        # In the full bag copy k is that of node k: one number indexes both, and roots stand in the order of nodes.
+        node, copy = bag.node.index_select(0, others), bag.copy.index_select(0, others)
+        root_states = x.index_select(0, roots)  # (N, D)
+        mean = self.pool.finish(self.pool.part(x, bag)).squeeze(1)  # (N, D)
+
+        other = self.vv(root_states).index_select(0, node) + self.kk(root_states).index_select(0, copy)
+        other = other + self.kv(x).index_select(0, others)
+        other = other + self.own.norm(self.own.conv(x, bag, edge_attr).index_select(0, others), 1)
+        other = other + self.shared(mean, original, edge_attr).index_select(0, node)
+        root = self.root(root_states) + self.shared_root(mean, original, edge_attr)
+        root = root + self.own_root.norm(self.own_root.conv(x, bag, edge_attr).index_select(0, roots), 1)
+        if self.copy_readout is not None and self.copy_readout_root is not None:
+            sums = segment_sum(x, bag.copy, len(roots))  # (N, D)
+            other = other + self.copy_readout(sums).index_select(0, copy)
+            root = root + self.copy_readout_root(sums)
+        return other.new_zeros(len(x), other.shape[1]).index_copy(0, others, other).index_copy(0, roots, root)
+
+
+class SUN(nn.Module):
+    """SUN; it needs the full bag, since its layers index copies and nodes by the same number.
+
+    Args:
+        settings: see `SUNSettings`.
+        inputs: what the data gives.
+    """
+
+    scope: Scope = "bag"
+
+    def __init__(self, settings: SUNSettings, inputs: Inputs) -> None:
+        super().__init__()
+        channels = settings.channels
+        self.policy, self.rule = FullPolicy(), whole_copies(settings.bag, settings.hops)
+        self.input = MarkedInput(inputs.node_features, channels, marks=2 if self.rule.mark else 0)
+        widths = [self.input.width] + [channels] * (settings.layers - 1)
+        self.layers = nn.ModuleList(
+            SUNLayer(
+                settings.form, width, channels, inputs, mlp=settings.pointwise_mlp, copy_readout=settings.copy_readout
+            )
+            for width in widths
+        )
+        self.residual = nn.Linear(self.input.width, channels) if settings.residual else None
+        self.dropout = nn.Dropout(settings.dropout)
+        self.readout = CopiesThenNodes("mean", "mean")
+        self.head1, self.head2 = nn.Linear(channels, 2 * channels), nn.Linear(2 * channels, inputs.outputs)
+        self.max_rows = settings.max_rows
+
+    def forward(self, batch: AnyBatch, *, generator: torch.Generator | None = None) -> Tensor:
+        """See `GraphModel`, ``(G, outputs)``."""
+        graphs = Graphs.of(batch)
+        selection = self.policy(graphs)
+        check_rows(rows_of_copies(graphs, selection), self.max_rows, self.input.width)
+        bag = self.rule(graphs, selection, dtype=dtype_of(self), unmarked=False)
+        original = mark_nodes(graphs, Selection.nothing(graphs.ptr))  # the graph itself, as a bag of one copy
+        x = self.dropout(self.input(graphs, bag))  # (R, D)
+        previous = None if self.residual is None else self.residual(x)
+        for layer in self.layers:
+            x = self.dropout(torch.relu(layer(x, bag, original, graphs.edge_attr)))
+            if previous is not None:
+                x = previous = x + previous
+        # Every copy has all nodes, so that means over nodes and copies may be taken in either order.
+        vectors = self.readout(x, bag, graphs)
+        output: Tensor = self.head2(self.dropout(torch.relu(self.head1(vectors))))
+        return output
+
+    def objective(
+        self, batch: AnyBatch, y: Tensor, terms: LossTerms, *, generator: torch.Generator | None = None
+    ) -> Objective:
+        """See `GraphModel`."""
+        graphs = Graphs.of(batch)
+        return plain_objective(self(graphs, generator=generator), y, terms, graphs.members)
+
+    @property
+    def depends_on_batch(self) -> bool:
+        """See `GraphModel`."""
+        return depends_on_batch(self)
+
+
+register(
+    System(
+        name="sun",
+        title="SUN on a copy per node (Frasca et al., 2022)",
+        settings=SUNSettings,
+        build=lambda settings, inputs: SUN(settings, graph_level(inputs, "sun")),
+        note="needs the full bag and holds n rows per node, at inference too; see 'max_rows'",
+    )
+)

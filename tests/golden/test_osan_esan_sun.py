@@ -1,0 +1,264 @@
+"""DS-GNN, DSS-GNN, SUN and OSAN, each equal to its official code: outputs, losses, gradients, statistics, bags, masks."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+from torch_geometric.data import Batch
+
+from policylearn.bags import Graphs, Selection
+from policylearn.models import Inputs
+from policylearn.models.registry import find_system
+from policylearn.nn import Features
+from tests.golden.location import GOLDEN
+
+OGB_NODES = Features((119, 5, 12, 12, 10, 6, 6, 2, 2))
+OGB_EDGES = Features((5, 6, 2))
+FORMS = {"zincgin": "zinc", "gin": "ogb", "originalgin": "tu"}
+BAGS = {"ego_nets_plus": "ego+", "ego_nets": "ego", "node_deleted": "deleted", "node_marked": "marked"}
+PRECISIONS = pytest.mark.parametrize("dtype", [torch.float64, torch.float32], ids=["float64", "float32"])
+
+
+class Case:
+    """One file: its arrays, and the system that it is of with the weights that it gives."""
+
+    def __init__(self, path: Path, dtype: torch.dtype = torch.float64) -> None:
+        with np.load(path) as file:
+            self.arrays = {name: torch.from_numpy(file[name]) for name in file.files if name != "meta"}
+            self.meta: dict[str, Any] = json.loads(str(file["meta"]))
+        self.dtype = dtype
+        fields = {name: self[name] for name in ("x", "edge_index", "edge_attr") if name in self.arrays}
+        membership = torch.repeat_interleave(torch.arange(len(self["ptr"]) - 1), self["ptr"].diff())
+        self.graphs = Graphs.of(Batch(**fields, ptr=self["ptr"], batch=membership))
+        self.model: Any = self._build().to(dtype)
+        weights = self.named("weight/")
+        assert set(weights) == set(self.model.state_dict()), "every weight has its counterpart"
+        self.model.load_state_dict(weights)
+
+    def __getitem__(self, name: str) -> Tensor:
+        value = self.arrays[name]
+        return value.to(self.dtype) if value.is_floating_point() else value
+
+    def named(self, prefix: str) -> dict[str, Tensor]:
+        """The arrays below ``prefix`` under our names, but for those of maps that no output reads."""
+        dead = {name.rsplit(".", 1)[0] for name in self.meta["unused"]}
+        dead |= {name.rsplit(".", 1)[0] for name in dead if ".readout." in name}
+        names = (name.removeprefix(prefix) for name in self.arrays if name.startswith(prefix))
+        return {
+            self.ours(name): self[prefix + name]
+            for name in names
+            if not any(name.startswith(part + ".") for part in dead)
+        }
+
+    @property
+    def inputs(self) -> Inputs:
+        kind = self.meta.get("features", self.meta.get("dataset", ""))
+        known = {
+            "zinc": (Features((21,)), Features((4,))),
+            "ogb": (OGB_NODES, OGB_EDGES),
+            "constant": (Features(), Features()),
+        }
+        if "dataset" in self.meta:  # OSAN reads ZINC and Alchemy as one-hot rows of the TU collection
+            known |= {"zinc": (Features((28,)), Features((3,))), "alchemy": (Features((6,)), Features((4,)))}
+        nodes, edges = known["ogb" if kind.startswith("ogb") else kind]
+        return Inputs(nodes, edges, self.meta["tasks"])
+
+    def _build(self) -> nn.Module:
+        meta = self.meta
+        if meta["source"] == "OSAN":
+            return self._build_osan()
+        common = {"form": FORMS[meta["gnn"]], "bag": BAGS[meta["policy"]], "hops": meta["hops"]}
+        common |= {"layers": meta["layers"], "channels": meta["channels"]}
+        if meta["model"] == "ds":
+            common |= {"jumping": meta["jk"], "set_channels": tuple(meta["set_channels"]), "dropout": 0.0}
+        if meta["model"] == "sun":
+            for ours, theirs in (("pointwise_mlp", "use_mlp"), ("copy_readout", "use_readout"), ("residual", "residual")):
+                if theirs in meta:
+                    common[ours] = meta[theirs]
+            common = {"pointwise_mlp": True, "copy_readout": True, "residual": False, "dropout": 0.0} | common
+        name = {"ds": "ds-gnn", "dss": "dss-gnn", "sun": "sun"}[meta["model"]]
+        if "roots" in self.arrays:
+            name, common["picks"] = f"random-{name}", len(self["roots"])
+        system = find_system(name)
+        model = system.build(system.settings(**common), self.inputs)
+        assert isinstance(model, nn.Module)
+        return model
+
+    def _build_osan(self) -> nn.Module:
+        raise NotImplementedError
+
+    def ours(self, name: str) -> str:
+        """The name that a weight of the official network has in our model."""
+        name = re.sub(r"edge_embedding\.weight", "edge_embedding.0.weight", name)
+        name = re.sub(r"edge_embedding\.(\d+)\.", r"edges.tables.\1.", name)
+        name = re.sub(r"^node_encoder\.weight", "node_encoder.0.weight", name)
+        name = re.sub(r"^node_encoder\.(\d+)\.", r"input.node_encoder.tables.\1.", name)
+        name = re.sub(r"^layers\.(\d+)\.readout\.other\.", r"layers.\1.copy_readout.", name)
+        name = re.sub(r"^layers\.(\d+)\.readout\.root\.", r"layers.\1.copy_readout_root.", name)
+        name = re.sub(r"^layers\.(\d+)\.point\.", r"layers.\1.", name)
+        if not self.meta.get("use_mlp", True):
+            name = re.sub(r"\.(vv|kk|kv|root|copy_readout|copy_readout_root)\.lin1\.", r".\1.", name)
+        stream = r"^(layers\.\d+\.(?:(?:own|own_root|shared|shared_root)\.)?)"
+        if not re.match(r"layers\.\d+\.(vv|kk|kv|root|copy_readout|copy_readout_root)\.", name):
+            name = re.sub(stream + r"(eps|lin1|lin2|norm1|edges)", r"\1conv.\2", name)
+            name = name.replace("norm2", "norm")
+        name = name.replace("norm1", "norm")
+        name = re.sub(r"^set\.(\d+)\.(own|pooled)\.", r"set.\2.\1.", name)
+        if self.meta.get("model") == "sun":
+            name = re.sub(r"^head\.lin(\d)", r"head\1", name)
+        return name
+
+    def outputs(self) -> Tensor:
+        """The model's outputs in the mode that it is in, with the given picks where there are any."""
+        if "roots" in self.arrays:
+            return self.model.predict(self.graphs, self.selection)
+        return self.model(self.graphs)
+
+    @property
+    def selection(self) -> Selection:
+        if "roots" in self.arrays:
+            return Selection(self["roots"] + self.graphs.ptr[:-1])
+        return self.model.policy(self.graphs)
+
+    def loss(self, outputs: Tensor) -> Tensor:
+        y = self["y"]
+        known = ~y.isnan()
+        losses: dict[str, Callable[..., Tensor]] = {
+            "mae": functional.l1_loss,
+            "mse": functional.mse_loss,
+            "bce": functional.binary_cross_entropy_with_logits,
+        }
+        return losses[self.meta["loss"]](outputs[known], y[known])
+
+    def terms(self, outputs: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
+        """The loss of each label, as training hands it to a model."""
+        known = ~y.isnan()
+        filled = y.nan_to_num(0.0)
+        each: dict[str, Callable[..., Tensor]] = {
+            "mae": functional.l1_loss,
+            "mse": functional.mse_loss,
+            "bce": functional.binary_cross_entropy_with_logits,
+        }
+        values = each[self.meta["loss"]](outputs, filled, reduction="none")
+        return values.where(known, 0.0), known
+
+    def check_gradients(self) -> None:
+        wanted = self.named("train/grad/")
+        weights = dict(self.model.named_parameters())
+        assert set(weights) == set(wanted)
+        for network in ("selection.", ""):
+            names = [name for name in wanted if name.startswith("selection.") == bool(network)]
+            largest = max((float(wanted[name].abs().max()) for name in names), default=0.0)
+            for name in names:
+                gradient = weights[name].grad
+                gradient = torch.zeros_like(weights[name]) if gradient is None else gradient
+                assert (gradient - wanted[name]).abs().max() <= 1e-6 * largest, name
+
+
+def close(got: Tensor, wanted: Tensor) -> None:
+    assert got.shape == wanted.shape
+    tolerance = 1e-8 if wanted.dtype == torch.float64 else 1e-4 * max(1.0, float(wanted.abs().max()))
+    difference = (got.detach() - wanted).abs().max()
+    assert difference <= tolerance, f"differs by {difference:.2e}"
+
+
+def cases(*models: str) -> pytest.MarkDecorator:
+    """The cases of these systems, by what their ``meta`` says."""
+    found = []
+    for path in sorted((GOLDEN / "systems").glob("*.npz")):
+        with np.load(path) as file:
+            meta = json.loads(str(file["meta"]))
+        if meta.get("source") in ("ESAN", "SUN", "OSAN") and kind_of(meta) in models:
+            found.append(path)
+    return pytest.mark.parametrize("path", found, ids=lambda path: path.stem)
+
+
+def kind_of(meta: dict[str, Any]) -> str:
+    if meta["source"] != "OSAN":
+        return str(meta["model"])
+    return "osan" if meta["learned"] else "random-osan"
+
+
+@PRECISIONS
+@cases("ds", "dss", "sun")
+def test_evaluation(path: Path, dtype: torch.dtype) -> None:
+    case = Case(path, dtype)
+    case.model.eval()
+    close(case.outputs(), case["eval/prediction"])
+    with torch.no_grad():
+        close(case.outputs(), case["eval/prediction"])
+
+
+@PRECISIONS
+@cases("ds", "dss", "sun")
+def test_training_pass(path: Path, dtype: torch.dtype) -> None:
+    case = Case(path, dtype)
+    case.model.train()
+    outputs = case.outputs()
+    close(outputs, case["train/prediction"])
+    close(case.loss(outputs), case["train/loss"])
+    state = case.model.state_dict()
+    after = case.named("train/after/")
+    assert after
+    for name, value in after.items():
+        close(state[name], value)
+
+
+@cases("ds", "dss", "sun")
+def test_every_gradient(path: Path) -> None:
+    case = Case(path)
+    case.model.train()
+    if "roots" in case.arrays:
+        case.loss(case.outputs()).backward()
+    else:
+        step = case.model.objective(case.graphs, case["y"], case.terms)
+        close(step.loss, case["train/loss"])
+        step.loss.backward()
+    case.check_gradients()
+
+
+@cases("ds", "dss", "sun")
+def test_bags(path: Path) -> None:
+    """The rows with their marks, and the edges of every copy."""
+    case = Case(path)
+    graphs = case.graphs
+    bag = case.model.rule(graphs, case.selection, dtype=torch.float64, unmarked=False)
+    local = bag.root - graphs.ptr[bag.graph_of_row]
+    rows = torch.cat([bag.node.unsqueeze(1), local.unsqueeze(1), bag.marks, graphs.x[bag.node].double()], dim=1)
+    wanted = torch.cat([case["bag/node"].unsqueeze(1), case["bag/root"].unsqueeze(1), case["bag/x"]], dim=1)
+    assert sorted(rows.tolist()) == sorted(wanted.tolist())
+    edges = bag.row_adjacency
+    source, target = bag.node[edges.source], bag.node[edges.target]
+    kept = torch.stack([bag.graph_of_row[edges.source], local[edges.source], source, target])
+    assert sorted(kept.t().tolist()) == sorted(case["bag/edges"].t().tolist())
+
+
+@cases("ds")
+def test_copies_in_pieces_give_the_same(path: Path) -> None:
+    case = Case(path)
+    case.model.eval()
+    case.model.max_rows = 50
+    with torch.no_grad():
+        close(case.outputs(), case["eval/prediction"])
+
+
+@cases("ds", "dss", "sun", "osan", "random-osan")
+def test_number_of_weights(path: Path) -> None:
+    """As many as in the official network, but for those that no output reads."""
+    case = Case(path)
+    dead = {name: case[f"weight/{name}"].numel() for name in case.meta["unused"]}
+    chosen = sum(size for name, size in dead.items() if name.startswith("selection."))
+    apart = getattr(case.model, "selection_parameters", list)
+    selection = sum(weight.numel() for weight in apart())
+    assert selection == case.meta.get("parameters_selection", 0) - chosen
+    rest = sum(weight.numel() for weight in case.model.parameters()) - selection
+    assert rest == case.meta["parameters"] - (sum(dead.values()) - chosen)
