@@ -1,4 +1,4 @@
-"""DS-GNN, DSS-GNN, SUN and OSAN, each equal to its official code: outputs, losses, gradients, statistics, bags, masks."""
+"""DS-GNN, DSS-GNN, SUN and OSAN: each equal to its official code."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 from torch_geometric.data import Batch
 
+import policylearn.models.systems  # noqa: F401  every file registers its systems
 from policylearn.bags import Graphs, Selection
 from policylearn.models import Inputs
 from policylearn.models.registry import find_system
@@ -81,7 +82,11 @@ class Case:
         if meta["model"] == "ds":
             common |= {"jumping": meta["jk"], "set_channels": tuple(meta["set_channels"]), "dropout": 0.0}
         if meta["model"] == "sun":
-            for ours, theirs in (("pointwise_mlp", "use_mlp"), ("copy_readout", "use_readout"), ("residual", "residual")):
+            for ours, theirs in (
+                ("pointwise_mlp", "use_mlp"),
+                ("copy_readout", "use_readout"),
+                ("residual", "residual"),
+            ):
                 if theirs in meta:
                     common[ours] = meta[theirs]
             common = {"pointwise_mlp": True, "copy_readout": True, "residual": False, "dropout": 0.0} | common

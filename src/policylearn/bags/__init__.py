@@ -17,7 +17,7 @@ from policylearn.bags.rules import (
     pieces,
 )
 from policylearn.bags.selection import NO_PICK, Selection
-from policylearn.bags.whole_copies import BagKind, WholeCopies, check_rows, rows_of_copies, whole_copies
+from policylearn.bags.whole_copies import BagKind, WholeCopies, rows_of_copies, whole_copies
 
 __all__ = [
     "MAX_ROWS",

@@ -1,4 +1,4 @@
-"""Copies that keep every node as a row and lose only edges, as ESAN and SUN make them; and how many rows are too many."""
+"""Copies that keep every node and lose only edges, as ESAN and SUN make them."""
 
 from __future__ import annotations
 
@@ -72,20 +72,3 @@ def rows_of_copies(graphs: Graphs, selection: Selection) -> int:
     """Rows of the copies of all picks, each with all nodes of its graph; sum of n^2 for the full bag."""
     copies = (selection.roots != NO_PICK).sum(0)
     return int((copies * graphs.sizes).sum())
-
-
-def check_rows(rows: int, max_rows: int, channels: int) -> None:
-    """Raise a `ValueError` where a batch needs more rows than are allowed, before they are allocated.
-
-    Args:
-        rows: one per node and copy.
-        max_rows: the limit.
-        channels: C, to say what one layer's states take.
-    """
-    if rows > max_rows:
-        gigabytes = rows * channels * 4 / 1e9
-        raise ValueError(
-            f"the copies of this batch have {rows:,} rows (one per node and copy), {gigabytes:.3g} GB for the states of"
-            f" each layer in single precision, but 'max_rows' is {max_rows:,}; use smaller batches, raise 'max_rows',"
-            " or choose a model that looks at few copies"
-        )

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from policylearn.bags import (
+    MAX_ROWS,
     BagKind,
     Graphs,
     Selection,
@@ -55,7 +56,7 @@ class DSGNNSettings:
     """Widths of the set network."""
     dropout: float = 0.5
     """After every layer."""
-    max_rows: int = 1 << 20
+    max_rows: int = MAX_ROWS
     """Rows (node and copy) held at once; more are refused in training and taken in pieces at inference."""
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from policylearn.bags import BagKind, Graphs, Selection, check_rows, mark_nodes, rows_of_copies, whole_copies
+from policylearn.bags import MAX_ROWS, BagKind, Graphs, Selection, check_rows, mark_nodes, rows_of_copies, whole_copies
 from policylearn.models.protocol import AnyBatch, LossTerms, Objective, plain_objective
 from policylearn.models.registry import Inputs, System, graph_level, register
 from policylearn.nn import (
@@ -39,7 +39,7 @@ class DSSGNNSettings:
     """Number of layers."""
     channels: int = 300
     """C, width of every layer."""
-    max_rows: int = 1 << 20
+    max_rows: int = MAX_ROWS
     """Rows (node and copy) held at once; more are refused."""
 
 

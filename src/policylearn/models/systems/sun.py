@@ -7,7 +7,17 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from policylearn.bags import Bag, BagKind, Graphs, Selection, check_rows, mark_nodes, rows_of_copies, whole_copies
+from policylearn.bags import (
+    MAX_ROWS,
+    Bag,
+    BagKind,
+    Graphs,
+    Selection,
+    check_rows,
+    mark_nodes,
+    rows_of_copies,
+    whole_copies,
+)
 from policylearn.models.protocol import AnyBatch, LossTerms, Objective, plain_objective
 from policylearn.models.registry import Inputs, System, graph_level, register
 from policylearn.nn import (
@@ -48,7 +58,7 @@ class SUNSettings:
     """Add each layer's input to its output."""
     dropout: float = 0.3
     """On the input, after every layer, and in the head."""
-    max_rows: int = 1 << 20
+    max_rows: int = MAX_ROWS
     """Rows (node and copy) held at once; more are refused."""
 
 
@@ -57,7 +67,11 @@ class PointwiseMLP(nn.Module):
 
     def __init__(self, inputs: int, channels: int) -> None:
         super().__init__()
-        self.lin1, self.norm, self.lin2 = nn.Linear(inputs, channels), RowBatchNorm(channels), nn.Linear(channels, channels)
+        self.lin1, self.norm, self.lin2 = (
+            nn.Linear(inputs, channels),
+            RowBatchNorm(channels),
+            nn.Linear(channels, channels),
+        )
 
     def forward(self, rows: Tensor) -> Tensor:
         """Map, ``(R, inputs) -> (R, C)``."""
@@ -122,7 +136,8 @@ class SUNLayer(nn.Module):
             sums = segment_sum(x, bag.copy, len(roots))  # (N, D)
             other = other + self.copy_readout(sums).index_select(0, copy)
             root = root + self.copy_readout_root(sums)
-        return other.new_zeros(len(x), other.shape[1]).index_copy(0, others, other).index_copy(0, roots, root)
+        rows: Tensor = root.new_zeros(len(x), root.shape[1])  # (R, C)
+        return rows.index_copy(0, others, other).index_copy(0, roots, root)
 
 
 class SUN(nn.Module):
