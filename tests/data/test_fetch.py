@@ -20,7 +20,7 @@ from torch_geometric.datasets import ZINC, GNNBenchmarkDataset, TUDataset
 from policylearn.data import CATALOG, DataError, Entry, PackedGraphs, load_dataset
 from policylearn.data.fetch import Download, fetch
 from policylearn.data.packed import GRAPH_ARRAYS
-from policylearn.data.plainpickle import read_plain_pickle
+from policylearn.data.safe_pickle import read_plain_pickle
 
 Find = Callable[[str], Path]
 Files = dict[str, bytes]
@@ -48,7 +48,7 @@ def offline(url: str, path: Path) -> None:
 
 
 def tu_files(name: str, graphs: int) -> Files:
-    """Paths of 2, 3, 4, ... nodes with a node label and an edge label, three targets a graph."""
+    """Paths of 2, 3, 4, ... nodes with a node label and an edge label, three targets per graph."""
     edges, indicator, node_labels, edge_labels, attributes = [], [], [], [], []
     node = 1
     for graph in range(graphs):

@@ -57,7 +57,7 @@ class _TaskMetric(Metric):
 
 
 class _ColumnMean(_TaskMetric):
-    """Sums and counts of a value a label, column by column; a missing label (NaN) counts nowhere."""
+    """Sums and counts of one value per label, column by column; a missing label (NaN) counts nowhere."""
 
     total: Tensor
     count: Tensor

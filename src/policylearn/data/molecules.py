@@ -70,7 +70,7 @@ def read_smiles(smiles: str) -> Chem.Mol:
         raise DataError("the SMILES is empty; fill it in or leave the molecule out")
     if len(smiles.strip().splitlines()) > 1:
         raise DataError(
-            f"SMILES {shown(smiles)} runs over several lines; give one molecule a SMILES, without line breaks"
+            f"SMILES {shown(smiles)} runs over several lines; give one SMILES per molecule, without line breaks"
         )
     try:
         with rdBase.BlockLogs():

@@ -145,7 +145,7 @@ class PackedGraphs:
 
 
 def smiles_bytes(smiles: Sequence[str]) -> Array:
-    """SMILES as one array of bytes, parted by line ends, so that no file needs a pickle."""
+    """SMILES as one array of bytes, separated by line ends, so that no file needs a pickle."""
     for graph, text in enumerate(smiles):
         if "\n" in text:
             raise DataError(f"graph {graph}: SMILES {text!r} holds a line end; remove it")

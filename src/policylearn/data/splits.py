@@ -72,7 +72,7 @@ class Split:
 
 
 def official_splits(graphs: PackedGraphs, source: str = "the graphs") -> tuple[Split, ...]:
-    """The split that the file itself holds: one, or one a fold where its arrays have a row a fold; () without."""
+    """The split that the file itself holds: one, or one per fold where its arrays have a row per fold; () without."""
     if "train" not in graphs.extras:
         return ()
     missing = [part for part in PARTS if part not in graphs.extras]
@@ -82,7 +82,7 @@ def official_splits(graphs: PackedGraphs, source: str = "the graphs") -> tuple[S
     if len({len(part) for part in rows}) > 1:
         raise DataError(
             f"{source}: train, valid and test have {', '.join(str(len(part)) for part in rows)} folds;"
-            " give each a row a fold"
+            " give each a row per fold"
         )
     folds = enumerate(zip(*rows, strict=True))
     return tuple(Split(*parts).validate(len(graphs), f"{source}, fold {fold}") for fold, parts in folds)

@@ -20,7 +20,7 @@ HIGHER_IS_BETTER: dict[Metric, bool] = {"mae": False, "rmse": False, "rocauc": T
 
 @dataclass(frozen=True)
 class Scaling:
-    """``scaled = (y - shift) / scale``, a number a target."""
+    """``scaled = (y - shift) / scale``, a number per target."""
 
     shift: tuple[float, ...]
     scale: tuple[float, ...]

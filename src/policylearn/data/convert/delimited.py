@@ -19,12 +19,12 @@ DELIMITERS = (",", "\t", ";")
 class DelimitedReader:
     """The rows below a header, read one at a time; blank lines are passed over, rows of empty cells are not.
 
-    Commas, semicolons or tabs, whichever splits the header into most names, part the cells.
+    Commas, semicolons or tabs, whichever splits the header into most names, separate the cells.
 
     Args:
         file: the bytes.
         path: names the file in errors.
-        tabs: whether tabs part the cells, whatever the header looks like.
+        tabs: whether tabs separate the cells, whatever the header looks like.
     """
 
     def __init__(self, file: IO[bytes], path: Path, *, tabs: bool = False) -> None:

@@ -105,16 +105,16 @@ def is_number(cell: str) -> bool:
 
 
 def read_column(path: Path, *, integers: bool = True) -> Array:
-    """A file with one number a line, ``(rows,)``."""
+    """A file with one number per line, ``(rows,)``."""
     table = read_numbers(path, integers=integers)
     if table.size and table.shape[1] != 1:
-        raise DataError(f"{path}, line 1: has {table.shape[1]} numbers where one belongs; keep one a line")
+        raise DataError(f"{path}, line 1: has {table.shape[1]} numbers where one belongs; keep one per line")
     return table.reshape(-1)
 
 
 def read_pairs(path: Path) -> Array:
-    """A file with one edge a line, two node ids, as ``(2, edges)``."""
+    """A file with one edge per line, two node ids, as ``(2, edges)``."""
     table = read_numbers(path, integers=True)
     if table.size and table.shape[1] != 2:
-        raise DataError(f"{path}, line 1: has {table.shape[1]} numbers; an edge is two node ids: keep two a line")
+        raise DataError(f"{path}, line 1: has {table.shape[1]} numbers; an edge is two node ids: keep two per line")
     return table.reshape(-1, 2).T

@@ -61,7 +61,7 @@ def check_rows(path: Path, rows: int, needed: int, of: str) -> None:
     """Raise unless a file has as many rows as another one calls for."""
     if rows != needed:
         raise DataError(
-            f"{path}: has {rows} rows, but {needed} are needed, one a {of}; copy or fetch the dataset again"
+            f"{path}: has {rows} rows, but {needed} are needed, one per {of}; copy or fetch the dataset again"
         )
 
 

@@ -118,7 +118,7 @@ def stack_rows(parts: list[Array], rows: list[int], owners: list[int], name: str
 
 
 def stack_targets(parts: list[Array | None], nodes: list[int], level: Level | None, source: str) -> Array:
-    """Targets of all graphs: a row a graph, or a row a node."""
+    """Targets of all graphs: a row per graph, or a row per node."""
     known = [part for part in parts if part is not None]
     if not known:
         return np.full((len(parts), 1), np.nan, dtype=np.float32)

@@ -1,4 +1,4 @@
-"""From arrays a graph to the flat arrays of a dataset: pointers, compact integers, SMILES as bytes."""
+"""From arrays of each graph to the flat arrays of a dataset: pointers, compact integers, SMILES as bytes."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def pack_molecules(
 
     Args:
         molecules: one graph each.
-        y: targets, a row a molecule; None leaves one missing label (NaN) each.
+        y: targets, a row per molecule; None leaves one missing label (NaN) each.
         smiles: what the molecules were made from, to be kept with them.
         extras: further arrays of the dataset, such as splits.
         source: names the molecules in errors.

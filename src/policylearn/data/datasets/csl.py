@@ -14,7 +14,7 @@ from policylearn.data.datasets.archives import BENCHMARKING_GNNS, PARTS, read_in
 from policylearn.data.datasets.entry import Entry, Home, classes
 from policylearn.data.datasets.registry import register
 from policylearn.data.packed import PackedGraphs
-from policylearn.data.plainpickle import read_plain_pickle
+from policylearn.data.safe_pickle import read_plain_pickle
 
 ARCHIVE = "https://www.dropbox.com/s/rnbkp5ubgk82ocu/CSL.zip?dl=1"
 

@@ -11,7 +11,7 @@ from policylearn.data.datasets.archives import BENCHMARKING_GNNS, PARTS, check_i
 from policylearn.data.datasets.entry import Entry, Home, numbers
 from policylearn.data.datasets.registry import register
 from policylearn.data.packed import PackedGraphs
-from policylearn.data.plainpickle import read_plain_pickle
+from policylearn.data.safe_pickle import read_plain_pickle
 
 ARCHIVE = "https://www.dropbox.com/s/feo9qle74kg48gy/molecules.zip?dl=1"
 

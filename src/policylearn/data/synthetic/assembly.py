@@ -93,7 +93,7 @@ def join(collections: Sequence[PackedGraphs], y: ArrayLike | None = None) -> Pac
 
     Args:
         collections: at least one.
-        y: new targets, one a graph; None keeps those of the collections.
+        y: new targets, one per graph; None keeps those of the collections.
     """
     if not collections:
         raise DataError("join got no graphs; give at least one collection")
@@ -145,7 +145,7 @@ def num_components(graphs: PackedGraphs) -> Array:
 
 
 def shuffle_nodes(graphs: PackedGraphs, generator: np.random.Generator) -> PackedGraphs:
-    """Relabel the nodes of each graph at random; extras with one row a node move along with their nodes.
+    """Relabel the nodes of each graph at random; extras with one row per node move along with their nodes.
 
     Args:
         graphs: the graphs; node-level targets move with their nodes too.
