@@ -14,6 +14,7 @@ from rich.progress import track
 
 from benchmarks.machine import keep
 from policylearn.data import BatchLoader, load_dataset
+from policylearn.fast import accelerate
 from policylearn.models import ModelConfig, NetworkConfig, PolicyConfig, build_model
 from policylearn.studies.bench.memory import peak, resident
 
@@ -29,7 +30,7 @@ def main(threads: int = 2) -> None:
     torch.manual_seed(0)
     dataset = load_dataset(DATASET)
     config = ModelConfig(outputs=dataset.task.outputs, prediction=NETWORK, policy=PolicyConfig(name="full"))
-    model = build_model(config).eval()
+    model = accelerate(build_model(config)).eval()
     sizes = dataset.graphs.num_nodes.astype("int64")
     loader = BatchLoader(dataset.graphs, range(len(sizes)), batch_size=BATCH)
     before, processor, clock = resident(), time.process_time(), time.perf_counter()

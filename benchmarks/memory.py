@@ -20,6 +20,7 @@ from rich.table import Table
 
 from benchmarks.machine import PROJECT, keep
 from policylearn.data import Dataset, load_dataset, make_batch
+from policylearn.fast import accelerate
 from policylearn.models import ModelConfig, NetworkConfig, PolicyConfig, build_model
 from policylearn.studies.bench.memory import peak, resident, run_alone
 
@@ -44,7 +45,8 @@ def training_step(dataset: Dataset, policy: str, picks: int) -> dict[str, Any]:
     """One step, optimiser included, on the first graphs of the dataset."""
     batch = make_batch(dataset.graphs, np.arange(TRAINING_GRAPHS))
     settings = replace(POLICIES[policy], picks=picks)
-    model = build_model(ModelConfig(outputs=dataset.task.outputs, prediction=TRAINED, policy=settings)).train()
+    config = ModelConfig(outputs=dataset.task.outputs, prediction=TRAINED, policy=settings)
+    model = accelerate(build_model(config)).train()
     optimiser = torch.optim.Adam(model.parameters(), lr=1e-3)
     before, start = resident(), time.process_time()
     model.objective(batch, batch.y, dataset.task.loss_terms).loss.backward()  # type: ignore[no-untyped-call]
@@ -60,7 +62,7 @@ def full_bag(dataset: Dataset, max_rows: int, count: int) -> dict[str, Any]:
         outputs=dataset.task.outputs, prediction=STREAMED, policy=PolicyConfig(name="full"), max_rows=max_rows
     )
     torch.manual_seed(0)
-    model = build_model(config).eval()
+    model = accelerate(build_model(config)).eval()
     sizes = dataset.graphs.num_nodes[largest].astype(np.int64)
     before, start = resident(), time.process_time()
     with torch.no_grad():

@@ -25,8 +25,8 @@ from policylearn.training import DataConfig, load_source
 
 STEPS = 10
 GROUPS = {
-    "sums along edges": ("compiled_streams.py", "compiled_cones.py", "compiled.py"),
-    "maps with norms, relus and residual": ("compiled_mlps.py", "compiled_norms.py"),
+    "sums along edges": ("message_loops.py", "cone_loops.py"),
+    "maps with norms, relus and residual": ("mlp_loops.py",),
     "torch's own backward pass": ("run_backward",),
     "Adam": ("adam", "optimizer.py"),
 }

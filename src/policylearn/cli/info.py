@@ -80,7 +80,7 @@ def installation() -> Iterable[tuple[str, str]]:
     import torch
 
     from policylearn.data import CATALOG, data_root
-    from policylearn.kernels import has_numba, product_source, wanted_backend
+    from policylearn.fast import has_numba, product_source, wanted_kernels
     from policylearn.training.provenance import PACKAGES
 
     for name in PACKAGES:
@@ -92,7 +92,7 @@ def installation() -> Iterable[tuple[str, str]]:
     yield "devices", ", ".join(["cpu", *gpus, *metal])
     compiled = f"compiled by numba on the CPU, products by {product_source()}" if has_numba() else ""
     kernels = compiled or "plain PyTorch, as numba cannot be imported"
-    yield "kernels", f"{kernels} (POLICYLEARN_KERNELS is {wanted_backend()})"
+    yield "kernels", f"{kernels} (POLICYLEARN_KERNELS is {wanted_kernels()})"
     for extra, package in EXTRAS.items():
         there = find_spec(package) is not None
         yield f"extra '{extra}'", f"{package} {version(package)}" if there else f"not installed: {package}"

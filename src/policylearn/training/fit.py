@@ -16,6 +16,7 @@ from torch_geometric.data import Batch
 
 from policylearn.data import BatchLoader, Dataset
 from policylearn.data.atomic import write_text
+from policylearn.fast import model_threads
 from policylearn.models import GraphModel
 from policylearn.settings.run_config import FitConfig, RunConfig
 from policylearn.training.checkpoints import Checkpoints, newest_readable
@@ -101,7 +102,8 @@ def fit(
         warnings.filterwarnings("ignore", message=".*number of training batches.*")
         warnings.filterwarnings("ignore", message=".*LeafSpec.*")
         newest = newest_readable(checkpoints) if resume else None
-        trainer.fit(module, data, ckpt_path=newest, weights_only=True)
+        with model_threads(model):
+            trainer.fit(module, data, ckpt_path=newest, weights_only=True)
     assert history.best is not None, "there is at least one epoch"
     model.load_state_dict(history.best_weights)
     metrics = {

@@ -12,6 +12,7 @@ from safetensors.torch import load_file, save_file
 
 from policylearn.data import Scaling, Task
 from policylearn.data.atomic import replacing, write_text
+from policylearn.fast import accelerate
 from policylearn.models import ModelConfig, SubgraphGNN, build_model
 from policylearn.nn import Features
 from policylearn.settings.parsing import read_config, to_yaml
@@ -91,8 +92,8 @@ class Run:
 
 
 def make_model(config: RunConfig, task: Task, node_features: Features, edge_features: Features) -> SubgraphGNN:
-    """The model that a configuration describes for this data."""
-    return build_model(
+    """The model that a configuration describes for this data, accelerated where that is possible here."""
+    model = build_model(
         ModelConfig(
             node_features=node_features,
             edge_features=edge_features,
@@ -106,6 +107,7 @@ def make_model(config: RunConfig, task: Task, node_features: Features, edge_feat
             bag=config.bag,
         )
     )
+    return accelerate(model)
 
 
 def save_run(folder: Path, config: RunConfig, facts: RunFacts, model: SubgraphGNN, metrics: dict[str, Any]) -> None:

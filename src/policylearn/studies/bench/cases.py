@@ -14,6 +14,8 @@ from policylearn.wording import hint
 Phase = Literal["train", "infer"]
 Contender = Literal["ours", "replicated", "limit"]
 PHASES: tuple[Phase, ...] = ("train", "infer")
+Form = Literal["plain", "compiled", "cones"]
+"""A model in plain PyTorch, with compiled layers, or with these and cones of marks at inference."""
 
 BATCH_SIZES = {"zinc": 128, "ogbg-molhiv": 128, "reddit-binary": 32}
 """Graphs of a batch, of the datasets that are measured unless others are named; any other dataset has `BATCH_SIZE`."""

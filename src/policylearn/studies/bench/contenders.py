@@ -12,8 +12,9 @@ from torch_geometric.data import Batch
 
 from policylearn.data import BatchLoader, make_batch
 from policylearn.data.packed import Array
+from policylearn.fast import accelerate, model_threads
 from policylearn.models import EstimatorName, ModelConfig, NetworkConfig, PolicyConfig, build_model, calibrate
-from policylearn.studies.bench.cases import Case, Phase
+from policylearn.studies.bench.cases import Case, Form, Phase
 from policylearn.studies.bench.replicated import ReplicatedGNN
 from policylearn.training import OptimConfig, Source
 
@@ -80,7 +81,14 @@ def model_config(source: Source, case: Case, network: NetworkConfig, estimator: 
     )
 
 
-def make_ours(config: ModelConfig, source: Source, phase: Phase, small: Batch, generator: torch.Generator) -> Step:
+def make_ours(
+    config: ModelConfig,
+    source: Source,
+    phase: Phase,
+    small: Batch,
+    generator: torch.Generator,
+    form: Form = "cones",
+) -> Step:
     """Our model's training step or inference, run once on a small batch so that everything is compiled.
 
     Args:
@@ -89,14 +97,23 @@ def make_ours(config: ModelConfig, source: Source, phase: Phase, small: Batch, g
         phase: which of the two.
         small: a batch to compile on and to take the norms' statistics from.
         generator: where the policy draws from.
+        form: how much of the model is accelerated.
     """
     model, task = build_model(config), source.dataset.task
+    if form != "plain":
+        model = accelerate(model, cones=form == "cones")
     calibrate(model, [small], generator=generator)
 
     def loss(batch: Batch) -> Tensor:
         return model.objective(batch, batch.y, task.loss_terms, generator=generator).loss
 
-    return warm_step(model, phase, model, loss, small, fused=True)
+    step = warm_step(model, phase, model, loss, small, fused=True)
+
+    def threaded(batch: Batch) -> None:
+        with model_threads(model):  # as training does it
+            step(batch)
+
+    return threaded
 
 
 def make_replicated(

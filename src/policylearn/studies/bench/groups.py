@@ -108,11 +108,12 @@ def _ours(
     ours = TimedStep(key, _on(batches, step, estimator), rounds, warm=took < WARM_SECONDS)
     if took > settings.seconds:
         return [ours]
+    plain = make_ours(config, batches.source, group.phase, batches.small(), generator, form="plain")
     gemms: dict[int, list[Gemm]] = {}
     for turn in range(rounds):
         note(key)
         batch = batches.get(turn, estimator)
-        gemms[turn] = record_gemms(lambda batch=batch: step(batch))  # type: ignore[misc]
+        gemms[turn] = record_gemms(lambda batch=batch: plain(batch))  # type: ignore[misc]
     return [ours, TimedStep(Key(case, "limit", estimator), GemmReplay(gemms, generator), rounds, warm=True)]
 
 

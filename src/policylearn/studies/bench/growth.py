@@ -13,6 +13,7 @@ from policylearn.bags import Selection
 from policylearn.data import PackedGraphs, make_batch
 from policylearn.data.synthetic import grid, path
 from policylearn.data.synthetic.assembly import one_graph
+from policylearn.fast import accelerate
 from policylearn.models import ModelConfig, NetworkConfig, PolicyConfig, SubgraphGNN, build_model, calibrate
 from policylearn.nn import Graphs
 from policylearn.policies import LearnedPolicy
@@ -112,7 +113,7 @@ def prepared_model(family: str, picks: int, network: NetworkConfig) -> SubgraphG
     """A model for graphs without features, compiled and with norms that know a small graph of the family."""
     small = draw_graph(family, CALIBRATION_NODES)
     torch.manual_seed(SEED)
-    model = build_model(ModelConfig(prediction=network, policy=PolicyConfig(picks=picks))).eval()
+    model = accelerate(build_model(ModelConfig(prediction=network, policy=PolicyConfig(picks=picks)))).eval()
     calibrate(model, [small], generator=torch.Generator().manual_seed(SEED))
     look(model, small)
     return model

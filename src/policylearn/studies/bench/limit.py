@@ -10,8 +10,6 @@ import torch
 from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from policylearn.kernels import use_kernels
-
 PRODUCTS = ("mm", "addmm", "addmm_", "bmm", "baddbmm", "baddbmm_")
 """Torch's dense products; their last two arguments are the factors."""
 
@@ -75,11 +73,12 @@ def _by_columns(matrix: Tensor) -> bool:
 def record_gemms(step: Callable[[], None]) -> list[Gemm]:
     """The dense products of one run of ``step``, in order.
 
-    The step runs on plain torch, where every product is seen, and where every copy is computed at every node: the
-    compiled loops call their products themselves, and leave out what a mark cannot reach.
+    Args:
+        step: of a model that is not accelerated: compiled loops call their products themselves, where nobody sees them,
+            and leave out what a mark cannot reach.
     """
     recorder = GemmRecorder()
-    with use_kernels("torch"), recorder:
+    with recorder:
         step()
     return recorder.gemms
 

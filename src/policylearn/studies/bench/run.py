@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 
 import torch
 
-from policylearn.kernels import has_numba, wanted_backend
+from policylearn.fast import has_numba, wanted_kernels
 from policylearn.studies.bench.cases import Settings, plan
 from policylearn.studies.bench.groups import Tell, count_steps, measure_group, wants_peak, with_peak
 from policylearn.studies.bench.growth import growth_steps, measure_growth, measure_over_once, over_once_steps
@@ -54,7 +54,7 @@ def run_bench(settings: Settings, command: str, tell: Tell, expect: Callable[[in
         machine=machine,
         versions=versions("numba"),
         commit=commit(),
-        kernels=f"{wanted_backend()}, numba {'there' if has_numba() else 'absent'}",
+        kernels=f"{wanted_kernels()}, numba {'there' if has_numba() else 'absent'}",
         load=tuple(load),
         settings=asdict(settings),
         timings=tuple(timings),

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 import torch
 
 from policylearn.data import BatchLoader
+from policylearn.fast import model_threads
 from policylearn.studies.experiments.declaration import Measure
 from policylearn.training import RunConfig, Source, evaluate, make_model
 from policylearn.training.module import RunModule
@@ -38,10 +39,11 @@ def measure_ms(config: RunConfig, source: Source, measure: Measure) -> float:
             seed=config.fit.seed,
             parts=samples,
         )
-        train_steps(module, loader, most=3)
-        started = time.perf_counter()
-        train_steps(module, loader)
-        return (time.perf_counter() - started) * 1000
+        with model_threads(model):
+            train_steps(module, loader, most=3)
+            started = time.perf_counter()
+            train_steps(module, loader)
+            return (time.perf_counter() - started) * 1000
     batch_size = config.fit.evaluation_batch_size or config.fit.batch_size
     test = BatchLoader(dataset.graphs, split.test, batch_size=batch_size)
     with deterministic(measure == "test_ms_deterministic"):

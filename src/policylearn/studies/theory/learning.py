@@ -15,6 +15,7 @@ from torch_geometric.data import Batch
 from policylearn.bags import Selection
 from policylearn.data import DataError, Task, make_batch
 from policylearn.data.synthetic import csl_members, csl_unions, union_classes
+from policylearn.fast import accelerate
 from policylearn.models import (
     EstimatorName,
     ModelConfig,
@@ -254,9 +255,8 @@ def new_model(config: LearningConfig) -> SubgraphGNN:
     )
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(config.seed)
-        return build_model(
-            ModelConfig(outputs=config.classes, prediction=network, policy=policy, readout=config.readout)
-        )
+        settings = ModelConfig(outputs=config.classes, prediction=network, policy=policy, readout=config.readout)
+        return accelerate(build_model(settings))
 
 
 def named_policy(method: Method) -> tuple[PolicyName, EstimatorName]:

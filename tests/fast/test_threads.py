@@ -14,7 +14,7 @@ import pytest
 import torch
 from hypothesis import given, settings
 
-from policylearn.kernels.threads import SMALL, Piece, Pieces, kernel_threads, own_threads
+from policylearn.fast.threads import PIECE, SMALL, Piece, Pieces, kernel_threads, own_threads
 
 
 @pytest.fixture(autouse=True)
@@ -26,8 +26,8 @@ def restored_threads() -> Iterator[None]:
 
 
 @settings(max_examples=60, deadline=None)
-@given(st.lists(st.integers(0, 400), min_size=1, max_size=30), st.integers(1, 4), st.sampled_from([1, 7, 300, None]))
-def test_every_row_is_in_one_piece(counts: list[int], threads: int, most: int | None) -> None:
+@given(st.lists(st.integers(0, 400), min_size=1, max_size=30), st.integers(1, 4), st.sampled_from([1, 7, 300, 1 << 20]))
+def test_every_row_is_in_one_piece(counts: list[int], threads: int, most: int) -> None:
     torch.set_num_threads(threads)
     row_ptr = np.concatenate([[0], np.cumsum(counts)])
     seen: list[Piece] = []
@@ -41,22 +41,22 @@ def test_every_row_is_in_one_piece(counts: list[int], threads: int, most: int | 
         assert piece.rows.stop > piece.rows.start
         assert (piece.rows.start, piece.rows.stop) == tuple(row_ptr[list(piece.nodes)])
         # A piece may be larger than asked for by what a node has, for nodes are not cut.
-        assert most is None or piece.rows.stop - piece.rows.start < most + max(counts)
+        assert piece.rows.stop - piece.rows.start < most + max(counts)
 
 
 def test_no_piece_is_without_rows() -> None:
     """A batch norm would divide by their number: here one node has all rows, and a node without rows comes last."""
     torch.set_num_threads(2)
     seen: list[Piece] = []
-    Pieces(np.array([0, SMALL, SMALL])).each(seen.append)
+    Pieces(np.array([0, SMALL, SMALL]), PIECE).each(seen.append)
     assert [piece.rows for piece in seen] == [slice(0, SMALL)]
 
 
 def test_few_rows_have_one_thread_and_many_have_all() -> None:
     torch.set_num_threads(3)
-    assert Pieces(np.arange(SMALL)).threads == 1
-    assert Pieces(np.arange(SMALL + 1)).threads == 3
-    assert Pieces(np.array([0, 5 * SMALL])).threads == 1  # one node, which is not cut
+    assert Pieces(np.arange(SMALL), PIECE).threads == 1
+    assert Pieces(np.arange(SMALL + 1), PIECE).threads == 3
+    assert Pieces(np.array([0, 5 * SMALL]), PIECE).threads == 1  # one node, which is not cut
 
 
 def test_torch_has_one_thread_while_ours_have_all() -> None:
@@ -86,9 +86,9 @@ def test_within_a_piece_there_is_one_thread(own: bool) -> None:
 
     if own:
         with own_threads():
-            Pieces(np.arange(SMALL + 1)).each(work)
+            Pieces(np.arange(SMALL + 1), PIECE).each(work)
     else:
-        Pieces(np.arange(SMALL + 1)).each(work)
+        Pieces(np.arange(SMALL + 1), PIECE).each(work)
     assert seen == [(1, 1), (1, 1)]
 
 
@@ -100,7 +100,7 @@ def test_an_error_in_a_thread_is_raised() -> None:
             raise ValueError("in the second thread")
 
     with pytest.raises(ValueError, match="in the second thread"):
-        Pieces(np.arange(SMALL + 1)).each(work)
+        Pieces(np.arange(SMALL + 1), PIECE).each(work)
     assert kernel_threads() == 2
 
 
@@ -116,7 +116,7 @@ def test_after_an_error_nothing_is_at_work_any_more() -> None:
 
     for place in (own_threads(), nullcontext()):  # the first part is the caller's, or another thread's
         with pytest.raises(ValueError, match="in the first thread"), place:
-            Pieces(np.arange(SMALL + 1)).each(work)
+            Pieces(np.arange(SMALL + 1), PIECE).each(work)
         assert finished == [1]
         finished.clear()
 
@@ -126,12 +126,12 @@ def test_a_forked_process_has_threads_of_its_own() -> None:
     program = """
 import os, warnings
 import numpy as np, torch
-from policylearn.kernels.threads import Pieces
+from policylearn.fast.threads import Pieces
 warnings.simplefilter("ignore")
 torch.set_num_threads(2)
 def work():
     seen = []
-    Pieces(np.arange(5000)).each(seen.append)
+    Pieces(np.arange(5000), 1 << 20).each(seen.append)
     return len(seen)
 assert work() == 2
 child = os.fork()

@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from torch import Tensor
 from torch.autograd import gradcheck
 
-from policylearn.kernels import Adjacency, collect, gather, neighbour_sum
+from policylearn.bags import Adjacency
+from policylearn.nn import collect, gather, neighbour_sum
 
 
 @st.composite

@@ -7,17 +7,18 @@ import itertools
 import numpy as np
 import pytest
 
-from policylearn.kernels import compiled_gemm
-from policylearn.kernels.compiled_gemm import gemm_address, gemm_source, product
+from policylearn.fast import gemm
+from policylearn.fast.gemm import product_address, product_source
+from policylearn.fast.mlp_loops import product
 
 
 @pytest.mark.parametrize("source", ["here", "scipy"])
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_all_forms_of_a_product(source: str, dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
     if source == "scipy":
-        monkeypatch.setattr(compiled_gemm, "_of_torch", lambda _symbol: None)
-        assert gemm_source.__wrapped__() == "scipy"
-    address = gemm_address.__wrapped__(np.dtype(dtype))
+        monkeypatch.setattr(gemm, "_of_torch", lambda _symbol: None)
+        assert product_source.__wrapped__() == "scipy"
+    address = product_address.__wrapped__(np.dtype(dtype))
     generator = np.random.default_rng(0)
     a, b, before = (generator.normal(size=size).astype(dtype) for size in ((5, 7), (7, 3), (5, 3)))
     for a_turned, b_turned, add in itertools.product([False, True], repeat=3):
@@ -31,7 +32,7 @@ def test_all_forms_of_a_product(source: str, dtype: str, monkeypatch: pytest.Mon
 def test_a_part_of_the_rows_is_a_factor_too() -> None:
     generator = np.random.default_rng(0)
     x, weight, out = generator.normal(size=(9, 4)), generator.normal(size=(2, 4)), np.zeros((9, 2))
-    product(gemm_address(x.dtype), x[3:7], False, weight, True, out[3:7], False)
+    product(product_address(x.dtype), x[3:7], False, weight, True, out[3:7], False)
     assert np.allclose(out[3:7], x[3:7] @ weight.T)
     assert not out[:3].any()
     assert not out[7:].any()

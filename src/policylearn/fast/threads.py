@@ -27,6 +27,8 @@ Array = NDArray[Any]
 SMALL = 1 << 9
 """Below so many rows a second thread costs more than it saves."""
 
+PIECE = 1 << 11
+"""Rows of a piece: so many that a call is worth it, so few that what belongs to them is still in the cache."""
 
 _ours: int | None = None
 _at_work = threading.local()
@@ -46,7 +48,7 @@ def kernel_threads() -> int:
 def own_threads() -> Iterator[None]:
     """Give torch's threads to the compiled loops, and torch itself one, for the length of a block.
 
-    Worth it around a whole training loop; a model does it by itself for a forward pass.
+    Worth it around a whole training loop; an accelerated model does it by itself for a forward pass.
     """
     global _ours
     before = torch.get_num_threads()
@@ -76,6 +78,11 @@ class Piece:
     nodes: tuple[int, int]
     rows: slice
 
+    @property
+    def count(self) -> int:
+        """How many rows it has."""
+        return int(self.rows.stop - self.rows.start)
+
 
 class Pieces:
     """A cut of all rows into pieces, and the threads that work on them.
@@ -89,10 +96,10 @@ class Pieces:
         most: rows of a piece, at most (but at least one node).
     """
 
-    def __init__(self, row_ptr: Array, most: int | None = None) -> None:
+    def __init__(self, row_ptr: Array, most: int) -> None:
         rows, nodes = int(row_ptr[-1]), len(row_ptr) - 1
         self.threads = max(1, min(kernel_threads() if rows >= SMALL else 1, nodes))
-        self._parts = [list(self._cut(thread, row_ptr, most or max(rows, 1))) for thread in range(self.threads)]
+        self._parts = [list(self._cut(thread, row_ptr, most)) for thread in range(self.threads)]
 
     def _cut(self, thread: int, row_ptr: Array, most: int) -> Iterator[Piece]:
         rows = int(row_ptr[-1])
@@ -106,36 +113,41 @@ class Pieces:
     @property
     def largest(self) -> int:
         """Rows of the largest piece."""
-        return max((p.rows.stop - p.rows.start for part in self._parts for p in part), default=0)
+        return max((piece.count for part in self._parts for piece in part), default=0)
 
-    def each(self, work: Callable[[Piece], None]) -> None:
-        """Call ``work`` for every piece; it must write only what belongs to the piece or to its thread."""
+    def each(self, *works: Callable[[Piece], None]) -> None:
+        """Call all of ``works`` for every piece; they must write only what belongs to the piece or to its thread."""
         if self.threads == 1:  # what is in the pieces may use threads of its own
-            for piece in self._parts[0]:
-                work(piece)
+            _work_through(works, self._parts[0])
             return
         # The caller does a part itself, unless torch would use several threads in it.
         mine, others = (self._parts[:1], self._parts[1:]) if torch.get_num_threads() == 1 else ([], self._parts)
-        waiting = [pool(self.threads).submit(_go, work, pieces) for pieces in others]
+        waiting = [pool(self.threads).submit(_alone, works, pieces) for pieces in others]
         try:
             for pieces in mine:
-                _go(work, pieces)
+                _alone(works, pieces)
         finally:
             wait(waiting)  # after an error too: nothing writes any more once this call is over
         for part in waiting:
             part.result()
 
 
-def _go(work: Callable[[Piece], None], pieces: list[Piece]) -> None:
+def _work_through(works: tuple[Callable[[Piece], None], ...], pieces: list[Piece]) -> None:
+    for piece in pieces:
+        for work in works:
+            work(piece)
+
+
+def _alone(works: tuple[Callable[[Piece], None], ...], pieces: list[Piece]) -> None:
+    """Work through pieces as one thread among others."""
     _at_work.depth = getattr(_at_work, "depth", 0) + 1
     try:
-        for piece in pieces:
-            work(piece)
+        _work_through(works, pieces)
     finally:
         _at_work.depth -= 1
 
 
-def _alone() -> None:
+def _limit_torch() -> None:
     """Give torch one thread within this one."""
     torch.get_num_threads()  # a thread takes over the process's number when it first asks, and must not do so later
     torch.set_num_threads(1)
@@ -145,7 +157,7 @@ def _alone() -> None:
 def pool(threads: int) -> ThreadPoolExecutor:
     """Threads that stay."""
     before = torch.get_num_threads()
-    workers = ThreadPoolExecutor(threads, thread_name_prefix="policylearn", initializer=_alone)
+    workers = ThreadPoolExecutor(threads, thread_name_prefix="policylearn", initializer=_limit_torch)
     # Start all of them now (each waits for the others), for torch hands the latest number to threads that are yet to
     # come: put back what the caller had.
     meeting = threading.Barrier(threads)

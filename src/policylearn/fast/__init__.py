@@ -1,0 +1,7 @@
+"""Speed as a layer on top: `accelerate` swaps the layers of a model for compiled twins. Nothing below knows of it."""
+
+from policylearn.fast.acceleration import Acceleration, accelerate, has_numba, wanted_kernels
+from policylearn.fast.gemm import product_source
+from policylearn.fast.twins import model_threads
+
+__all__ = ["Acceleration", "accelerate", "has_numba", "model_threads", "product_source", "wanted_kernels"]

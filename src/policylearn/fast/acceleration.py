@@ -1,0 +1,209 @@
+"""Swap the layers of a model for compiled twins, once and explicitly."""
+
+from __future__ import annotations
+
+import copy
+import os
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Literal, TypeVar, cast, get_args
+
+from torch import nn
+
+from policylearn.bags import MarkNodes
+from policylearn.fast.layers import CompiledSingleStreamLayer, CompiledTwoStreamLayer, why_not
+from policylearn.fast.twins import CompiledLearnedPolicy, CompiledSubgraphGNN
+from policylearn.models import SubgraphGNN
+from policylearn.nn import CopiesThenNodes, CopyPool, SingleStreamLayer, TwoStreamEncoder, TwoStreamLayer
+from policylearn.policies import LearnedPolicy
+
+Kernels = Literal["auto", "compiled", "torch"]
+VARIABLE = "POLICYLEARN_KERNELS"
+LAYERS: dict[type[nn.Module], type[nn.Module]] = {
+    TwoStreamLayer: CompiledTwoStreamLayer,
+    SingleStreamLayer: CompiledSingleStreamLayer,
+}
+
+Model = TypeVar("Model", bound=nn.Module)
+
+
+@dataclass(frozen=True)
+class Acceleration:
+    """What `accelerate` made of a model.
+
+    Args:
+        compiled: names of the layers that were swapped for compiled twins.
+        cones: names of the modules that compute cones of marks at inference; the model itself is "model".
+        left: names of modules of which something was not swapped, and why.
+        takes_threads: whether all layers of the prediction encoder are compiled, so that threads are worth more to them
+            than to torch.
+    """
+
+    compiled: tuple[str, ...] = ()
+    cones: tuple[str, ...] = ()
+    left: Mapping[str, str] = field(default_factory=dict)
+    takes_threads: bool = False
+
+    def __str__(self) -> str:
+        places = Counter(name.rpartition(".")[0] or "model" for name in self.compiled)
+        where = ", ".join(f"{count} of {place}" for place, count in places.items())
+        lines = [f"compiled layers: {where or 'none'}"]
+        lines += [f"cones at inference: {', '.join(self.cones)}"] if self.cones else []
+        return "\n".join([*lines, *(f"{name}: {reason}" for name, reason in self.left.items())])
+
+
+def accelerate(model: Model, *, cones: bool = True) -> Model:
+    """A twin of a model that shares all its weights, in which the layers that are known are compiled ones for the CPU.
+
+    The twin has the same parameters and buffers under the same names, and gives the same outputs and gradients up to
+    rounding. Its ``acceleration`` says what was swapped, what was not and why. From now on use the twin. Layers that
+    have hooks are left as they are; a hook that is put on a part of a compiled layer later is not called, and a part
+    that is exchanged later is not checked again. With ``POLICYLEARN_KERNELS=torch`` nothing is swapped.
+
+    Args:
+        model: any model; one that is accelerated already is given back.
+        cones: compute only cones of marks at inference, where the model allows for it.
+    """
+    if hasattr(model, "acceleration"):
+        return model
+    reason = _why_off()
+    if reason is not None:
+        return _with_report(copy.copy(model), Acceleration(left={"model": f"nothing is compiled, as {reason}"}))
+    left: dict[str, str] = {}
+    twins: dict[int, nn.Module] = {}
+    compiled = []
+    for name, module in model.named_modules():
+        if isinstance(module, TwoStreamLayer | SingleStreamLayer):
+            why = _why_no_twin(module)
+            if why is None:
+                twins[id(module)] = _copy(module, LAYERS[type(module)])
+                compiled.append(name)
+            else:
+                left[name or "model"] = f"not compiled, as {why}"
+    with_cones = []
+    for name, module in model.named_modules():
+        if cones and isinstance(module, SubgraphGNN | LearnedPolicy):
+            why = _why_no_cones(module, twins)
+            if why is None:
+                with_cones.append(name or "model")
+            else:
+                left[name or "model"] = f"no cones, as {why}"
+    twin = _rebuild(model, twins, set(with_cones), "")
+    if not compiled and not left:
+        left["model"] = "nothing is compiled, as no layer is known here"
+    takes_threads = isinstance(model, SubgraphGNN) and _all_compiled(model.encoder, twins)
+    return _with_report(cast(Model, twin), Acceleration(tuple(compiled), tuple(with_cones), left, takes_threads))
+
+
+def _with_report(twin: Model, report: Acceleration) -> Model:
+    twin.acceleration = report  # type: ignore[assignment]
+    return twin
+
+
+def _why_off() -> str | None:
+    """Why nothing is to be swapped; None if there is no reason."""
+    wanted = wanted_kernels()
+    if wanted == "torch":
+        return f"{VARIABLE} is 'torch'"
+    if has_numba():
+        return None
+    if wanted == "compiled":
+        raise RuntimeError(f"{VARIABLE} is 'compiled', but numba cannot be imported; install it, or use 'auto'")
+    return "numba cannot be imported"
+
+
+def _why_no_twin(layer: TwoStreamLayer | SingleStreamLayer) -> str | None:
+    """What keeps a layer from having a twin; a class made from a known one may compute something else."""
+    if type(layer) not in LAYERS:
+        return f"{type(layer).__name__} may compute something else"
+    if any(_has_hooks(part) for part in layer.modules()):
+        return "it has hooks, which a compiled layer would pass by"
+    return why_not(layer)
+
+
+def _has_hooks(module: nn.Module) -> bool:
+    return bool(
+        module._forward_hooks or module._forward_pre_hooks or module._backward_hooks or module._backward_pre_hooks
+    )
+
+
+def _all_compiled(encoder: object, twins: Mapping[int, nn.Module]) -> bool:
+    layers = getattr(encoder, "layers", None)
+    return isinstance(layers, nn.ModuleList) and len(layers) > 0 and all(id(layer) in twins for layer in layers)
+
+
+def _why_no_cones(module: SubgraphGNN | LearnedPolicy, twins: Mapping[int, nn.Module]) -> str | None:
+    """What keeps a model or a policy from computing cones alone; None if nothing does."""
+    if type(module) not in (SubgraphGNN, LearnedPolicy):
+        return f"{type(module).__name__} may compute something else"
+    encoder = module.encoder
+    if type(encoder) is not TwoStreamEncoder or not _all_compiled(encoder, twins):
+        return "its encoder is not all compiled layers of two streams"
+    if type(module.rule) is not MarkNodes:
+        return f"copies are made by {type(module.rule).__name__}"
+    if isinstance(module, LearnedPolicy):
+        passed_by = [encoder, module.pool]
+        if module.mode != "incremental" or type(module.pool) is not CopyPool:
+            return "it looks at whole bags"
+    else:
+        passed_by = [encoder, module.readout]  # type: ignore[list-item]
+        if type(module.readout) is not CopiesThenNodes:
+            return f"its readout is {type(module.readout).__name__}"
+    if any(_has_hooks(part) for whole in passed_by for part in whole.modules()):
+        return "they would pass by hooks"
+    return None
+
+
+def _copy(module: nn.Module, kind: type[nn.Module]) -> nn.Module:
+    """A module of another class with the very same parameters, buffers and parts."""
+    twin = copy.copy(module)
+    twin.__class__ = kind
+    twin._modules = dict(module._modules)
+    return twin
+
+
+def _rebuild(module: nn.Module, twins: dict[int, nn.Module], cones: set[str], name: str) -> nn.Module:
+    """The module with its layers swapped: itself where there is nothing to swap in it."""
+    if id(module) in twins:
+        return twins[id(module)]
+    prefix = f"{name}." if name else ""
+
+    def rebuilt(held: Mapping[str, object]) -> dict[str, nn.Module]:
+        """The modules of a mapping that have become others."""
+        parts = {part: child for part, child in held.items() if isinstance(child, nn.Module)}
+        new = {part: _rebuild(child, twins, cones, prefix + part) for part, child in parts.items()}
+        return {part: child for part, child in new.items() if child is not parts[part]}
+
+    # A policy may hold the model's own encoder as a plain attribute, so that its weights are counted once.
+    parts, attributes = rebuilt(module._modules), rebuilt(module.__dict__)
+    if name and not parts and not attributes:
+        return module
+    kinds: dict[type[nn.Module], type[nn.Module]] = {SubgraphGNN: CompiledSubgraphGNN}
+    if (name or "model") in cones:
+        kinds[LearnedPolicy] = CompiledLearnedPolicy
+    twin = twins[id(module)] = _copy(module, kinds.get(type(module), type(module)))
+    twin._modules.update(parts)
+    twin.__dict__.update(attributes)
+    if isinstance(twin, CompiledSubgraphGNN):
+        twin.cones = (name or "model") in cones
+    return twin
+
+
+def wanted_kernels() -> Kernels:
+    """What the environment variable asks for, else `auto`."""
+    name = os.environ.get(VARIABLE, "auto")
+    if name not in get_args(Kernels):
+        raise ValueError(f"{VARIABLE} must be one of {', '.join(get_args(Kernels))} (got '{name}')")
+    return name  # type: ignore[return-value]
+
+
+@cache
+def has_numba() -> bool:
+    """Whether numba can be imported here; it has no build for some machines."""
+    try:
+        import numba  # noqa: F401
+    except ImportError:
+        return False
+    return True

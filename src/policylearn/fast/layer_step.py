@@ -1,0 +1,167 @@
+"""A whole layer of two streams, or of one, as one differentiable step.
+
+All that a piece of the rows goes through is done by one thread in few calls; threads meet only where a batch norm needs
+the statistics of all rows. Of what lies between the two maps only the maps' outputs are kept for the gradient.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.autograd import Function
+from torch.autograd.function import once_differentiable
+
+from policylearn.fast.mlps import MLP, BatchNormMLP, LayerNormMLP, Work, run_phases
+from policylearn.fast.rows import DTYPES, NONE, Kinds, Rows, as_rows
+from policylearn.fast.threads import Array, Piece
+
+NormKind = Literal["batch", "layer"]
+PER_STREAM = 9
+"""Tensors of a stream: the scale of a node's own state, and weight, bias, scale and shift of both halves."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """What a layer is made of besides its weights.
+
+    Args:
+        rows: which rows are neighbours.
+        norm: of all places.
+        eps: what each norm adds to variances, two per stream.
+        width: copies of a node whose statistics are apart from each other; 1 takes those of all rows together.
+        kinds: the row of the edges' values that each message has.
+        shared: whether several messages have the same row.
+        residual: add the h that came in.
+    """
+
+    rows: Rows
+    norm: NormKind
+    eps: tuple[tuple[float, float], ...]
+    width: int
+    kinds: Kinds
+    shared: bool
+    residual: bool
+
+    def mlp(self, stream: int, flat: Sequence[Tensor], kept: Sequence[Tensor], memory: Any = None) -> MLP:
+        """The mlp of a stream."""
+        kind = BatchNormMLP if self.norm == "batch" else LayerNormMLP
+        own = flat[stream * PER_STREAM + 1 : (stream + 1) * PER_STREAM]
+        return kind(own, self.eps[stream], self.rows.pieces().threads, self.width, kept, memory)
+
+
+def layer_step(
+    h: Tensor, p: Tensor, values: Tensor | None, step: Step, flat: Sequence[Tensor]
+) -> tuple[list[Tensor], list[Tensor]]:
+    """``relu(norm(gin([h, p]))) + h`` and ``relu(norm(gin(p)))``, and what batch norms found.
+
+    Args:
+        h: features of every row.
+        p: marks of every row; without channels where the layer has one stream.
+        values: the edges' vectors; None without edge features.
+        step: the rest.
+        flat: the weights, `PER_STREAM` per stream, those of the features first.
+
+    Shapes:
+        h ``(R, C)``, p ``(R, P)``, values ``(K, C + P)``; of the result features, and marks if there are two streams,
+        ``(R, C)`` each, and mean and biased variance ``(2, C)`` per batch norm.
+    """
+    out = list(_LayerStep.apply(step, h, p, values, *flat))  # type: ignore[no-untyped-call]
+    return out[: len(step.eps)], out[len(step.eps) :]
+
+
+class _LayerStep(Function):
+    @staticmethod
+    def forward(ctx: Any, step: Step, h: Tensor, p: Tensor, values: Tensor | None, *flat: Tensor) -> Any:
+        h, p = h.detach().contiguous(), p.detach().contiguous()
+        summed = [h.new_empty(len(h), h.shape[1] + p.shape[1]), torch.empty_like(p)]
+        streams = len(flat) // PER_STREAM
+        mlps = [step.mlp(stream, flat, [summed[stream]]) for stream in range(streams)]
+        new = [torch.empty_like(mlp.kept[2]) for mlp in mlps]
+        residuals = [as_rows(h if step.residual else None, h), as_rows(None, h)]
+        phases = [
+            mlp.forward(*given) for mlp, *given in zip(mlps, residuals, (one.numpy() for one in new), strict=False)
+        ]
+        run_phases(
+            step.rows.pieces(), phases, before=[_sums(step, h, p, values, flat, *(one.numpy() for one in summed))]
+        )
+        statistics = [found for mlp in mlps for found in mlp.found()]
+        ctx.save_for_backward(h, p, values, *(one for mlp in mlps for one in mlp.kept), *flat)
+        ctx.step, ctx.memories = step, [mlp.memory for mlp in mlps]
+        ctx.mark_non_differentiable(*statistics)
+        return *new, *statistics
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, *gradients: Tensor) -> Any:
+        h, p, values, *rest = ctx.saved_tensors
+        step, streams = ctx.step, len(ctx.memories)
+        flat = rest[3 * streams :]
+        mlps = [
+            step.mlp(stream, flat, rest[3 * stream : 3 * stream + 3], memory)
+            for stream, memory in enumerate(ctx.memories)
+        ]
+        own = [gradient.contiguous().numpy() for gradient in gradients[:streams]]
+        run_phases(step.rows.pieces(), [mlp.backward(gradient) for mlp, gradient in zip(mlps, own, strict=True)])
+        marks = mlps[1].to_x.numpy() if streams > 1 else p.numpy()
+        to_h, to_p, to_values, to_scales = _sums_gradient(
+            step, h, p, values, flat, mlps[0].to_x.numpy(), marks, own[0] if step.residual else own[0][:0]
+        )
+        to_flat = [one for mlp, scale in zip(mlps, to_scales, strict=False) for one in (scale, *mlp.gradients())]
+        return None, to_h, to_p, to_values, *to_flat
+
+
+def _scales(flat: Sequence[Tensor]) -> tuple[Any, Any]:
+    """Of a node's own state, in both streams, in the precision of the rows."""
+    features, marks = flat[0], flat[-PER_STREAM]
+    return DTYPES[features.dtype](features.item()), DTYPES[features.dtype](marks.item())
+
+
+def _sums(
+    step: Step, h: Tensor, p: Tensor, values: Tensor | None, flat: Sequence[Tensor], out: Array, mark_out: Array
+) -> Work:
+    """What fills a piece of the sums along the edges."""
+    from policylearn.fast.message_loops import sum_messages
+
+    rows, (states, marks) = step.rows, (h.numpy(), p.numpy())
+    given = (
+        states, marks, states, marks, rows.node_of, rows.row_ptr, NONE, NONE, rows.target_ptr, rows.source,
+        step.kinds.incoming, as_rows(values, h), *_scales(flat),
+    )  # fmt: skip
+
+    def work(piece: Piece) -> None:
+        at = piece.rows
+        sum_messages(at.start, at.stop, *given, out[at], mark_out[at], states[:0])
+
+    return work
+
+
+def _sums_gradient(
+    step: Step, h: Tensor, p: Tensor, values: Tensor | None, flat: Sequence[Tensor], summed: Array, marks: Array,
+    residual: Array,
+) -> tuple[Tensor, Tensor, Tensor | None, list[Tensor]]:  # fmt: skip
+    """Gradients of h, p, the values and the scales, given those of the sums and, where it has rows, of the residual."""
+    from policylearn.fast.message_loops import sum_messages_gradient
+
+    rows, pieces, table = step.rows, step.rows.pieces(), as_rows(values, h)
+    to_h, to_p = torch.empty_like(h), torch.empty_like(p)
+    # Rows of a table are touched by every thread, which therefore each have a table; one vector per edge by one only.
+    tables = np.zeros((pieces.threads if step.shared else 1, *table.shape), dtype=table.dtype)
+    to_scales = np.zeros((pieces.threads, 2, max(h.shape[1], p.shape[1])), dtype=table.dtype)
+    given = (
+        summed, marks, residual, h.numpy(), p.numpy(), rows.row_ptr, rows.source_ptr, rows.outgoing_targets,
+        step.kinds.outgoing, table, *_scales(flat), to_h.numpy(), to_p.numpy(),
+    )  # fmt: skip
+
+    def work(piece: Piece) -> None:
+        own = tables[piece.thread if step.shared else 0]
+        sum_messages_gradient(*piece.nodes, *given, own, to_scales[piece.thread])
+
+    pieces.each(work)
+    to_values = None if values is None else torch.from_numpy(tables.sum(axis=0))
+    both = to_scales.sum(axis=(0, 2))
+    return to_h, to_p, to_values, [torch.from_numpy(both[i : i + 1]) for i in range(2)]

@@ -1,0 +1,222 @@
+"""Twins of the layers of one and of two streams: the same weights, made in one compiled step.
+
+Where the tensors at hand do not allow for it (a device, a precision or widths that the loops do not know, a single row
+for a batch norm, fixed statistics with gradients) a twin runs the layer's own forward pass.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple, cast
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from policylearn.bags import Bag
+from policylearn.fast.inference import FixedLayer, Half, infer_layer
+from policylearn.fast.layer_step import NormKind, Step, layer_step
+from policylearn.fast.rows import DTYPES, Kinds, Rows, as_array, as_rows
+from policylearn.nn import (
+    GIN,
+    CategoricalEdges,
+    RealEdges,
+    RowBatchNorm,
+    RowLayerNorm,
+    SingleStreamLayer,
+    StreamLayer,
+    TwoStreamLayer,
+)
+
+
+class CompiledTwoStreamLayer(TwoStreamLayer):
+    """See `TwoStreamLayer`."""
+
+    def forward(self, h: Tensor, p: Tensor, bag: Bag, edge_attr: Tensor | None) -> tuple[Tensor, Tensor]:
+        """Both streams, ``(R, C)`` and ``(R, C)``."""
+        new = compiled_layer(self, h, p, bag, edge_attr)
+        return super().forward(h, p, bag, edge_attr) if new is None else (new[0], new[1])
+
+
+class CompiledSingleStreamLayer(SingleStreamLayer):
+    """See `SingleStreamLayer`; its marks have no channels."""
+
+    def forward(self, h: Tensor, bag: Bag, edge_attr: Tensor | None) -> Tensor:
+        """One layer, ``(R, C) -> (R, C)``."""
+        new = compiled_layer(self, h, h.new_empty(len(h), 0), bag, edge_attr)
+        return super().forward(h, bag, edge_attr) if new is None else new[0]
+
+
+Layer = TwoStreamLayer | SingleStreamLayer
+
+
+def streams_of(layer: Layer) -> list[StreamLayer]:
+    """The layer's streams, that of the features first."""
+    return [layer.features, layer.marks] if isinstance(layer, TwoStreamLayer) else [layer.features]
+
+
+def drops_now(layer: Layer) -> bool:
+    """Whether its dropout drops something."""
+    return layer.dropout.training and layer.dropout.p > 0
+
+
+def why_not(layer: Layer) -> str | None:
+    """What keeps a layer from having a twin; None if nothing does.
+
+    Classes must be known exactly: one made from a class that is known may compute something else.
+    """
+    norms = []
+    for stream in streams_of(layer):
+        conv = stream.conv
+        if type(stream) is not StreamLayer or type(conv) is not GIN:
+            return f"its convolution is {type(conv).__name__}, not GIN"
+        if any(type(linear) is not nn.Linear or linear.bias is None for linear in (conv.lin1, conv.lin2)):
+            return "its maps are not plain linear ones with a bias"
+        if type(conv.edges) not in (type(None), CategoricalEdges, RealEdges):
+            return f"its edge encoder is {type(conv.edges).__name__}"
+        norms += [conv.norm, stream.norm]
+    kinds = {type(norm) for norm in norms}
+    if kinds not in ({RowBatchNorm}, {RowLayerNorm}):
+        return f"its norms are {', '.join(sorted(kind.__name__ for kind in kinds))}, not all batch or all layer norms"
+    if kinds == {RowBatchNorm} and len({norm.statistics for norm in norms}) > 1:
+        return "its norms take statistics of several kinds"
+    return None
+
+
+def compiled_layer(layer: Layer, h: Tensor, p: Tensor, bag: Bag, edge_attr: Tensor | None) -> Sequence[Tensor] | None:
+    """New features and marks; None where the loops do not serve these tensors."""
+    parts = LayerParts.of(layer)
+    width = parts.width(bag)
+    infers = parts.fixed and not torch.is_grad_enabled()
+    if not (infers or parts.takes_statistics(len(h) // width)):
+        return None
+    if p.dtype != h.dtype or not parts.fit(h, h.shape[1], p.shape[1], residual=layer.residual):
+        return None
+    rows = Rows.of(bag)
+    edges = EdgeValues.of(parts.convs[0], rows, edge_attr, h.dtype)
+    if not edges.fit(h.shape[1] + p.shape[1]):
+        return None
+    drops = drops_now(layer)
+    residual = layer.residual and not drops
+    new: Sequence[Tensor]
+    if infers:
+        new = infer_layer(parts.fixed_layer(edges, residual), rows, h, p)
+    else:
+        step = Step(rows, parts.kind, parts.eps, width, edges.kinds, edges.shared, residual)
+        new, statistics = layer_step(h, p, edges.values, step, parts.weights())
+        for norm, (mean, variance) in zip(parts.norms, statistics, strict=False):  # layer norms found nothing
+            norm.remember(mean, variance, len(h) // width)
+    if not drops:
+        return new
+    dropped: Tensor = layer.dropout(new[0])
+    return [dropped + h if layer.residual else dropped, *new[1:]]
+
+
+class LayerParts(NamedTuple):
+    """What a layer is made of, stream by stream: one convolution and two norms each."""
+
+    convs: list[GIN]
+    norms: list[Any]
+    kind: NormKind
+
+    @staticmethod
+    def of(layer: Layer) -> LayerParts:
+        """Those of a layer that `why_not` finds nothing against."""
+        convs: list[GIN] = []
+        norms: list[Any] = []
+        for stream in streams_of(layer):
+            conv = cast(GIN, stream.conv)
+            convs.append(conv)
+            norms += [conv.norm, stream.norm]
+        return LayerParts(convs, norms, "batch" if isinstance(norms[0], RowBatchNorm) else "layer")
+
+    def affine(self, place: int) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        """Weight and bias of a map, scale and shift of the norm behind it; two places per stream."""
+        conv, norm = self.convs[place // 2], self.norms[place]
+        linear, own = conv.lin2 if place % 2 else conv.lin1, norm if self.kind == "batch" else norm.norm
+        return linear.weight, linear.bias, own.weight, own.bias
+
+    def weights(self) -> list[Tensor]:
+        """All weights as `layer_step` takes them."""
+        flat: list[Tensor] = []
+        for stream, conv in enumerate(self.convs):
+            flat += [conv.scale, *self.affine(2 * stream), *self.affine(2 * stream + 1)]
+        return flat
+
+    @property
+    def eps(self) -> tuple[tuple[float, float], ...]:
+        """What norms add to variances, two per stream."""
+        own = [norm.eps for norm in self.norms]
+        return tuple(zip(own[::2], own[1::2], strict=True))
+
+    @property
+    def fixed(self) -> bool:
+        """Whether norms need nothing from the batch now."""
+        return self.kind == "layer" or all(norm.fixed for norm in self.norms)
+
+    def takes_statistics(self, count: int) -> bool:
+        """Whether `layer_step` serves so many rows now: all norms take their statistics, and these have a spread."""
+        return self.kind == "layer" or (count > 1 and not any(norm.fixed for norm in self.norms))
+
+    def width(self, bag: Bag) -> int:
+        """Copies of a node whose statistics are apart from each other."""
+        return bag.side_by_side if self.kind == "batch" and self.norms[0].statistics == "slot" else 1
+
+    def fit(self, like: Tensor, channels: int, marks: int, *, residual: bool) -> bool:
+        """Whether the loops know such tensors, and the weights are as wide as they need to be."""
+        if like.device.type != "cpu" or like.dtype not in DTYPES or torch.is_autocast_enabled("cpu"):
+            return False
+        places = [self.affine(place) for place in range(len(self.norms))]
+        if any(one.dtype != like.dtype or one.device != like.device for place in places for one in place):
+            return False
+        for stream, inputs in enumerate((channels + marks, marks)[: len(self.convs)]):
+            first, second = places[2 * stream][0], places[2 * stream + 1][0]
+            if first.shape[1] != inputs or second.shape[1] != len(first):
+                return False
+        return not residual or len(places[1][0]) == channels
+
+    def fixed_layer(self, edges: EdgeValues, residual: bool) -> FixedLayer:
+        """The layer as it is at inference."""
+        halves = [self._fixed_half(place) for place in range(len(self.norms))]
+        like = self.convs[0].lin1.weight
+        scales = [DTYPES[like.dtype](1 + conv.eps.item()) for conv in (self.convs[0], self.convs[-1])]
+        return FixedLayer(
+            mlps=list(zip(halves[::2], halves[1::2], strict=True)),
+            by_row=self.kind == "layer",
+            edges=(edges.kinds.incoming, as_rows(edges.values, like), scales[0], scales[1]),
+            residual=residual,
+        )
+
+    def _fixed_half(self, place: int) -> Half:
+        norm, (weight, bias, scale, shift) = self.norms[place], (as_array(one) for one in self.affine(place))
+        if self.kind == "batch":
+            scale = scale / np.sqrt(as_array(norm.running_var) + weight.dtype.type(norm.eps))
+            bias = bias - as_array(norm.running_mean)
+        return weight, bias, scale, shift, weight.dtype.type(norm.eps)
+
+
+class EdgeValues(NamedTuple):
+    """The edges' vectors and which of them each message has.
+
+    Args:
+        values: ``(K, C)``; None without edge features.
+        kinds: the row of each message.
+        shared: whether several messages may have the same row.
+    """
+
+    values: Tensor | None
+    kinds: Kinds
+    shared: bool
+
+    @staticmethod
+    def of(conv: GIN, rows: Rows, edge_attr: Tensor | None, dtype: torch.dtype) -> EdgeValues:
+        """Those of a layer; what no weight has a part in is worked out once per bag."""
+        table = conv.edges
+        if isinstance(table, CategoricalEdges) and edge_attr is not None:
+            return EdgeValues(table.values().to(dtype), rows.kinds_of(edge_attr, table.sizes, table.index), shared=True)
+        term = conv.edge_term(edge_attr)
+        return EdgeValues(None if term is None else term.values.to(dtype), rows.edge_ids, not rows.shares_edges)
+
+    def fit(self, width: int) -> bool:
+        """Whether there is a vector of that width for each message."""
+        return self.values is None or (self.values.shape[1] == width and len(self.values) >= self.kinds.most)

@@ -1,0 +1,154 @@
+"""Sums of messages along edges for both streams in one pass, compiled by numba.
+
+A layer of one stream is one whose marks have no channels. Rows are summed up in small arrays that a function makes
+itself: the compiler knows that nothing else points to these, and only then turns the loops over channels into vector
+instructions. Each thread writes rows of its own, so no addition is atomic and results are the same every time.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def sum_messages(  # type: ignore[no-untyped-def]
+    first, last, h, p, unmarked_h, unmarked_p, node_of, row_ptr, message_ptr, sender, target_ptr, source, kind, values,
+    scale, mark_scale, out, mark_out, own,
+):  # fmt: skip
+    """``out = scale * [h, p] + sum of relu([h, p] + values)`` and ``mark_out = mark_scale * p + sum of p``.
+
+    Runs over rows first..last, whose sums ``out`` and ``mark_out`` hold. Without values (no columns) the sum is that of
+    ``[h, p]`` itself.
+
+    Rows of whole copies hear the rows of the same copy, found by ``row_ptr``. Rows of cones hear those that ``sender``
+    names from ``message_ptr`` on; for whole copies that is empty. Rows of a cone that are not in h and p yet, and nodes
+    outside of it, are as in the unmarked graph. ``own`` then gets the features that came in, which the residual adds.
+    """
+    channels, marks = h.shape[1], p.shape[1]
+    zero = h.dtype.type(0)
+    plain = values.shape[1] == 0
+    inside = len(h)
+    cones = len(message_ptr) > 0
+    mine, marked, alone = np.empty(channels, h.dtype), np.empty(marks, h.dtype), np.empty(marks, h.dtype)
+    theirs, their_marks = h, p
+    if cones:  # they come from two places, so each is copied to one
+        theirs, their_marks = np.empty((1, channels), h.dtype), np.empty((1, marks), h.dtype)
+    for row in range(first, last):
+        v = node_of[row]
+        begin = target_ptr[v]
+        offset = message_ptr[row] - begin if cones else row - row_ptr[v]
+        for m in range(begin - 1, target_ptr[v + 1]):  # ahead of its messages, the row itself
+            node, at = v, row
+            if m >= begin:
+                node = source[m]
+                at = sender[offset + m] if cones else row_ptr[node] + offset
+            if cones:
+                if 0 <= at < inside:
+                    for c in range(channels):
+                        theirs[0, c] = h[at, c]
+                    for c in range(marks):
+                        their_marks[0, c] = p[at, c]
+                else:
+                    for c in range(channels):
+                        theirs[0, c] = unmarked_h[node, c]
+                    for c in range(marks):
+                        their_marks[0, c] = unmarked_p[node, c]
+                at = 0
+            if m < begin:
+                for c in range(channels):
+                    mine[c] = scale * theirs[at, c]
+                for c in range(marks):
+                    marked[c] = scale * their_marks[at, c]
+                    alone[c] = mark_scale * their_marks[at, c]
+                if cones:
+                    for c in range(channels):
+                        own[row - first, c] = theirs[0, c]
+            elif plain:
+                for c in range(channels):
+                    mine[c] += theirs[at, c]
+                for c in range(marks):
+                    marked[c] += their_marks[at, c]
+                    alone[c] += their_marks[at, c]
+            else:
+                k = kind[m]
+                for c in range(channels):
+                    value = theirs[at, c] + values[k, c]
+                    mine[c] += zero if value <= zero else value
+                for c in range(marks):
+                    q = their_marks[at, c]
+                    value = q + values[k, channels + c]
+                    marked[c] += zero if value <= zero else value
+                    alone[c] += q
+        for c in range(channels):
+            out[row - first, c] = mine[c]
+        for c in range(marks):
+            out[row - first, channels + c] = marked[c]
+            mark_out[row - first, c] = alone[c]
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def sum_messages_gradient(  # type: ignore[no-untyped-def]
+    first, last, gradient, mark_gradient, residual, h, p, row_ptr, source_ptr, target, kind, values, scale, mark_scale,
+    to_h, to_p, to_values, to_scales,
+):  # fmt: skip
+    """The gradient of `sum_messages` over whole copies, with ``residual`` added to that of h where it has rows.
+
+    Runs over the outgoing messages of nodes first..last, so that a node's own gradient is written by one thread.
+    ``to_values`` is added to; ``to_scales`` gets, per channel, products whose sums are the scales' gradients.
+    """
+    channels, marks = h.shape[1], p.shape[1]
+    zero = h.dtype.type(0)
+    plain = values.shape[1] == 0
+    added = len(residual) > 0
+    own, own_marks = np.empty(channels, h.dtype), np.empty(marks, h.dtype)
+    mine, marked = np.empty(channels, h.dtype), np.empty(marks, h.dtype)
+    passed, passed_marks = np.empty(channels, h.dtype), np.empty(marks, h.dtype)
+    scaled, mark_scaled = np.zeros(channels, h.dtype), np.zeros(marks, h.dtype)
+    alone_scaled = np.zeros(marks, h.dtype)
+    for u in range(first, last):
+        start, rows = row_ptr[u], row_ptr[u + 1] - row_ptr[u]
+        for r in range(rows):
+            for c in range(channels):
+                own[c] = h[start + r, c]
+                g = gradient[start + r, c]
+                mine[c] = scale * g
+                scaled[c] += g * own[c]
+            if added:
+                for c in range(channels):
+                    mine[c] += residual[start + r, c]
+            for c in range(marks):
+                own_marks[c] = p[start + r, c]
+                g, a = gradient[start + r, channels + c], mark_gradient[start + r, c]
+                marked[c] = scale * g + mark_scale * a
+                mark_scaled[c] += g * own_marks[c]
+                alone_scaled[c] += a * own_marks[c]
+            for m in range(source_ptr[u], source_ptr[u + 1]):
+                theirs = row_ptr[target[m]] + r
+                if plain:
+                    for c in range(channels):
+                        mine[c] += gradient[theirs, c]
+                    for c in range(marks):
+                        marked[c] += gradient[theirs, channels + c] + mark_gradient[theirs, c]
+                else:
+                    k = kind[m]
+                    for c in range(channels):
+                        passed[c] = gradient[theirs, c] if own[c] + values[k, c] > zero else zero
+                        mine[c] += passed[c]
+                    for c in range(marks):
+                        g = gradient[theirs, channels + c] if own_marks[c] + values[k, channels + c] > zero else zero
+                        passed_marks[c] = g
+                        marked[c] += g + mark_gradient[theirs, c]
+                    for c in range(channels):
+                        to_values[k, c] += passed[c]
+                    for c in range(marks):
+                        to_values[k, channels + c] += passed_marks[c]
+            for c in range(channels):
+                to_h[start + r, c] = mine[c]
+            for c in range(marks):
+                to_p[start + r, c] = marked[c]
+    for c in range(channels):
+        to_scales[0, c] += scaled[c]
+    for c in range(marks):
+        to_scales[0, c] += mark_scaled[c]
+        to_scales[1, c] += alone_scaled[c]

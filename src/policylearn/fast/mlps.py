@@ -1,0 +1,265 @@
+"""The mlp of a GIN with its norms, relus and a residual over pieces of the rows, forward and backward.
+
+With layer norms a piece goes through all of it in one call. Batch norms need the statistics of all rows, so that pieces
+go through phases and threads meet between them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from policylearn.fast.gemm import product_address
+from policylearn.fast.rows import as_array
+from policylearn.fast.threads import Array, Piece, Pieces
+
+Work = Callable[[Piece], None]
+Phase = tuple[Work, Callable[[], None] | None]
+"""What is done with each piece, and with all of them before the next phase; None if there is nothing to wait for."""
+
+
+def run_phases(pieces: Pieces, mlps: Sequence[Sequence[Phase]], before: Sequence[Work] = ()) -> None:
+    """Take every piece through the phases of mlps that work side by side, and first through ``before``."""
+    for phases in zip(*mlps, strict=True):
+        pieces.each(*before, *(work for work, _ in phases))
+        before = ()
+        for _, meet in phases:
+            if meet is not None:
+                meet()
+
+
+class MLP:
+    """What both kinds share: the weights, and the rows that are kept for the gradient.
+
+    Args:
+        flat: weight, bias, scale and shift of each half.
+        eps: what the norm of each half adds to variances.
+        threads: how many work on pieces.
+        width: copies of a node whose statistics are apart from each other.
+        kept: the rows that go in, and both maps' outputs if a forward pass was made.
+        memory: what the norms found in it.
+    """
+
+    def __init__(
+        self,
+        flat: Sequence[Tensor],
+        eps: Sequence[float],
+        threads: int,
+        width: int,
+        kept: Sequence[Tensor],
+        memory: Any = None,
+    ) -> None:
+        arrays = [as_array(weight) for weight in flat]
+        self.dtype = arrays[0].dtype
+        self.halves = [(*arrays[at : at + 4], self.dtype.type(own)) for at, own in zip((0, 4), eps, strict=True)]
+        self.threads, self.width, self.memory = threads, width, memory
+        x, *mapped = kept
+        self.kept = [x, *(mapped or (x.new_empty(len(x), len(half[0])) for half in self.halves))]
+        self.x, *self.mapped = (rows.numpy() for rows in self.kept)
+        self.gemm = product_address(self.dtype)
+
+    def forward(self, residual: Array, out: Array) -> list[Phase]:
+        """The phases that fill ``out``, ``(R, C)``; the residual may be without rows."""
+        raise NotImplementedError
+
+    def found(self) -> list[Tensor]:
+        """Mean and biased variance of what went into each norm, ``(2, C)``; nothing of layer norms."""
+        raise NotImplementedError
+
+    def backward(self, gradient: Array) -> list[Phase]:
+        """The phases that fill ``to_x`` and the weights' gradients."""
+        raise NotImplementedError
+
+    def begin_backward(self, count: int) -> None:
+        """Room for the gradients; sums over rows are each thread's own, ``(threads, count, C)`` in double precision."""
+        self.to_x = torch.empty_like(self.kept[0])
+        self.to_weights = [np.zeros((self.threads, *half[0].shape), self.dtype) for half in self.halves]
+        self.sums = [np.zeros((self.threads, count, self.width * len(half[0]))) for half in self.halves]
+
+    def vectors(self, half: int) -> Sequence[Array]:
+        """Gradients of a half's bias, scale and shift."""
+        raise NotImplementedError
+
+    def gradients(self) -> list[Tensor]:
+        """Gradients of ``flat``."""
+        found: list[Array] = []
+        for half, weight in enumerate(self.to_weights):
+            found += [weight.sum(axis=0), *(vector.astype(self.dtype) for vector in self.vectors(half))]
+        return [torch.from_numpy(one) for one in found]
+
+
+class LayerNormMLP(MLP):
+    """With layer norms, which know each row alone."""
+
+    def forward(self, residual: Array, out: Array) -> list[Phase]:
+        """See `MLP`."""
+        from policylearn.fast.mlp_loops import mlp_forward
+
+        self.memory = np.empty((2, 2, len(self.x)), self.dtype)  # mean and inverse deviation of each row
+
+        def work(piece: Piece) -> None:
+            at = piece.rows
+            mapped, mapped_two = (rows[at] for rows in self.mapped)
+            rows, rows_two = (kept[:, at] for kept in self.memory)
+            hidden = np.empty_like(mapped)
+            mlp_forward(
+                self.gemm, self.x[at], *self.halves, True, residual[at], mapped, hidden, mapped_two, out[at],
+                rows, rows_two,
+            )  # fmt: skip
+
+        return [(work, None)]
+
+    def found(self) -> list[Tensor]:
+        """See `MLP`."""
+        return []
+
+    def backward(self, gradient: Array) -> list[Phase]:
+        """See `MLP`."""
+        from policylearn.fast.mlp_loops import layer_backward
+
+        self.begin_backward(3)
+        to_x = self.to_x.numpy()
+
+        def work(piece: Piece) -> None:
+            at, thread = piece.rows, piece.thread
+            layer_backward(
+                self.gemm, gradient[at], self.x[at], *self.halves, *(rows[at] for rows in self.mapped),
+                *(kept[:, at] for kept in self.memory), to_x[at], *(weight[thread] for weight in self.to_weights),
+                *(sums[thread] for sums in self.sums),
+            )  # fmt: skip
+
+        return [(work, None)]
+
+    def vectors(self, half: int) -> Sequence[Array]:
+        """See `MLP`."""
+        total: Array = self.sums[half].sum(axis=0)
+        return list(total)
+
+
+@dataclass(frozen=True)
+class Statistics:
+    """What a batch norm found, in double precision: mean, biased variance, inverse deviation, ``(width * C,)`` each."""
+
+    mean: Array
+    variance: Array
+    inverse: Array
+
+    @staticmethod
+    def of(pieces: Sequence[tuple[int, Array, Array]], eps: float) -> Statistics:
+        """Of all rows, from each piece's number of rows, mean and sum of squared deviations."""
+        count = sum(rows for rows, _, _ in pieces)
+        mean = sum(rows * own for rows, own, _ in pieces) / count
+        variance = sum(spread + rows * (own - mean) ** 2 for rows, own, spread in pieces) / count
+        return Statistics(np.asarray(mean), np.asarray(variance), 1 / np.sqrt(variance + eps))
+
+
+class BatchNormMLP(MLP):
+    """With batch norms that take the statistics of all rows, or of each of ``width`` copies.
+
+    For the latter the copies of a node are one wide row. The bias in front of a batch norm changes nothing but the
+    mean, so it is left out and its gradient is exactly zero.
+    """
+
+    def wide(self, rows: Array) -> Array:
+        """The copies of a node in one row, ``(R, C) -> (R / width, width * C)``."""
+        return rows.reshape(len(rows) // self.width, self.width * rows.shape[1])
+
+    def normed(self, half: int) -> tuple[Any, ...]:
+        """A half with its statistics, as the compiled loops take it."""
+        weight, _, scale, shift, eps = self.halves[half]
+        found: Statistics = self.memory[half]
+        factor = (found.inverse * np.tile(scale, self.width)).astype(self.dtype)
+        return weight, -found.mean.astype(self.dtype), factor, np.tile(shift, self.width), eps
+
+    def forward(self, residual: Array, out: Array) -> list[Phase]:
+        """See `MLP`."""
+        from policylearn.fast.mlp_loops import batch_between, batch_map, norm_relu
+
+        self.memory: list[Statistics] = []
+        normed: list[tuple[Any, ...]] = []
+        seen: list[list[tuple[int, Array, Array]]] = [[] for _ in range(self.threads)]
+
+        def note(piece: Piece, rows: Array, sums: Array) -> None:
+            offset = sums[0] / len(rows)
+            seen[piece.thread].append((len(rows), rows[0] + offset, sums[1] - len(rows) * offset**2))
+
+        def start(piece: Piece) -> None:
+            mapped = self.wide(self.mapped[0][piece.rows])
+            sums = np.zeros((2, mapped.shape[1]))
+            batch_map(self.gemm, self.x[piece.rows], self.halves[0][0], mapped, sums)
+            note(piece, mapped, sums)
+
+        def between(piece: Piece) -> None:
+            mapped, mapped_two = (self.wide(rows[piece.rows]) for rows in self.mapped)
+            sums = np.zeros((2, mapped_two.shape[1]))
+            batch_between(self.gemm, mapped, normed[0], self.halves[1][0], mapped_two, sums)
+            note(piece, mapped_two, sums)
+
+        def end(piece: Piece) -> None:
+            mapped, added, new = (self.wide(rows[piece.rows]) for rows in (self.mapped[1], residual, out))
+            norm_relu(mapped, *normed[1][1:], False, added, new, mapped[0], mapped[0])
+
+        def meet() -> None:
+            half = len(self.memory)
+            pieces = [piece for thread in seen for piece in thread]
+            self.memory.append(Statistics.of(pieces, float(self.halves[half][4])))
+            normed.append(self.normed(half))
+            for thread in seen:
+                thread.clear()
+
+        return [(start, meet), (between, meet), (end, None)]
+
+    def found(self) -> list[Tensor]:
+        """See `MLP`; with several copies the mean of theirs."""
+        found = []
+        for half, own in zip(self.halves, self.memory, strict=True):
+            mean, variance = (one.reshape(self.width, -1).mean(0) for one in (own.mean, own.variance))
+            found.append(torch.from_numpy(np.stack([mean + half[1], variance]).astype(self.dtype)))
+        return found
+
+    def backward(self, gradient: Array) -> list[Phase]:
+        """See `MLP`."""
+        from policylearn.fast.mlp_loops import batch_back_between, batch_back_end, batch_gradient_sums
+
+        self.begin_backward(2)
+        to_x, to_hidden = self.to_x.numpy(), np.empty_like(self.mapped[0])
+        one, two = self.normed(0), self.normed(1)
+        slopes: list[tuple[Array, Array]] = []
+
+        def look(piece: Piece) -> None:
+            incoming, mapped_two = (self.wide(rows[piece.rows]) for rows in (gradient, self.mapped[1]))
+            batch_gradient_sums(incoming, mapped_two, two, self.sums[1][piece.thread])
+
+        def between(piece: Piece) -> None:
+            parts = (gradient, *self.mapped, to_hidden)
+            incoming, mapped, mapped_two, hidden = (self.wide(rows[piece.rows]) for rows in parts)
+            batch_back_between(
+                self.gemm, incoming, mapped, mapped_two, one, two, *slopes[0], hidden,
+                self.to_weights[1][piece.thread], self.sums[0][piece.thread],
+            )  # fmt: skip
+
+        def end(piece: Piece) -> None:
+            at, (hidden, mapped) = piece.rows, (self.wide(rows[piece.rows]) for rows in (to_hidden, self.mapped[0]))
+            batch_back_end(
+                self.gemm, hidden, self.x[at], mapped, one, *slopes[1], to_x[at], self.to_weights[0][piece.thread]
+            )  # fmt: skip
+
+        def meet() -> None:
+            half = 1 - len(slopes)
+            total, products = self.sums[half].sum(axis=0) / (len(self.x) // self.width)
+            slope = products * self.memory[half].inverse ** 2
+            slopes.append((total.astype(self.dtype), slope.astype(self.dtype)))
+
+        return [(look, meet), (between, meet), (end, None)]
+
+    def vectors(self, half: int) -> Sequence[Array]:
+        """See `MLP`."""
+        total, products = self.sums[half].sum(axis=0)
+        products = (products * self.memory[half].inverse).reshape(self.width, -1).sum(0)
+        total = total.reshape(self.width, -1).sum(0)
+        return np.zeros_like(total), products, total

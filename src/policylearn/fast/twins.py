@@ -1,0 +1,109 @@
+"""Twins of the model and of the learned policy: threads for the compiled layers, and at inference cones of marks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from policylearn.bags import Graphs, Selection
+from policylearn.fast.cones import ConePool, ConeStates
+from policylearn.fast.threads import own_threads
+from policylearn.models import SubgraphGNN
+from policylearn.models.protocol import AnyBatch, LossTerms, Objective
+from policylearn.policies import LearnedPolicy
+from policylearn.policies.draws import Pick
+from policylearn.policies.learned import View
+
+
+@contextmanager
+def model_threads(model: object) -> Iterator[None]:
+    """A block in which threads work where this model spends its time: in compiled loops, or else in torch.
+
+    Worth it around a whole training loop; an accelerated model does it by itself for each pass.
+    """
+    acceleration = getattr(model, "acceleration", None)
+    if acceleration is None or not acceleration.takes_threads or not isinstance(model, nn.Module):
+        yield
+        return
+    with own_threads() if next(model.parameters()).device.type == "cpu" else nullcontext():
+        yield
+
+
+class CompiledSubgraphGNN(SubgraphGNN):
+    """See `SubgraphGNN`.
+
+    Args:
+        cones: whether the encoder, the rule and the readout allow for cones.
+    """
+
+    cones: bool = False
+
+    def forward(self, batch: AnyBatch, *, generator: torch.Generator | None = None) -> Tensor:
+        """See `SubgraphGNN`."""
+        with model_threads(self):
+            return super().forward(batch, generator=generator)
+
+    def select(self, batch: AnyBatch, *, generator: torch.Generator | None = None) -> Selection:
+        """See `SubgraphGNN`."""
+        with model_threads(self):
+            return super().select(batch, generator=generator)
+
+    def predict(self, batch: AnyBatch, selection: Selection, *, samples: int = 1) -> Tensor:
+        """See `SubgraphGNN`."""
+        with model_threads(self):
+            return super().predict(batch, selection, samples=samples)
+
+    def objective(
+        self, batch: AnyBatch, y: Tensor, terms: LossTerms, *, generator: torch.Generator | None = None
+    ) -> Objective:
+        """See `SubgraphGNN`."""
+        with model_threads(self):
+            return super().objective(batch, y, terms, generator=generator)
+
+    def vectors(self, graphs: Graphs, selection: Selection) -> Tensor:
+        """See `SubgraphGNN`; of each marked copy only its cone is computed."""
+        encoder: Any = self.encoder
+        readout: Any = self.readout
+        cones = ConeStates.of(encoder, graphs) if self.cones and selection.marks is None else None
+        if cones is None:
+            return super().vectors(graphs, selection)
+        pool = ConePool(cones, readout.pool.how, self.max_rows)
+        pool.add(selection.marked)
+        if readout.level == "node":
+            return pool.nodes()
+        means = pool.means()
+        return means if readout.nodes == "mean" else means * graphs.sizes.unsqueeze(1)
+
+
+class CompiledLearnedPolicy(LearnedPolicy):
+    """See `LearnedPolicy`; each copy that it looks at is computed within its cone."""
+
+    def look(self, graphs: Graphs, samples: int) -> View:
+        """See `LearnedPolicy`."""
+        encoder: Any = self.encoder
+        cones = ConeStates.of(encoder, graphs) if samples == 1 else None
+        return super().look(graphs, samples) if cones is None else ConeView(self, cones)
+
+
+class ConeView:
+    """The states of nodes pooled over slot 0 and the copies so far, see `policies.learned.View`."""
+
+    def __init__(self, policy: LearnedPolicy, cones: ConeStates) -> None:
+        self.policy, self.pool = policy, ConePool(cones, policy.pool.how, cones.graphs.num_nodes)
+
+    def add(self, pick: Pick) -> None:
+        """Look at the copies of one more step."""
+        self.pool.add(pick.nodes.unsqueeze(0))
+
+    def nodes(self) -> Tensor:
+        """Each node, pooled over slot 0 and the copies so far, ``(N, 1, C)``."""
+        return self.pool.nodes().unsqueeze(1)
+
+    def scores(self) -> Tensor:
+        """The score of each node, ``(N, 1)``."""
+        scores = self.pool.scores(self.policy.selector, add_graph_mean=self.policy.add_graph_mean)
+        return scores.unsqueeze(1)
