@@ -1,0 +1,226 @@
+"""GIN + RWSE & LapPE: a GIN that reads walk and Laplacian encodings beside the types of nodes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import sqrt
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from policylearn.bags import Graphs
+from policylearn.models.protocol import AnyBatch, LossTerms, Objective, plain_objective
+from policylearn.models.registry import Inputs, System, TransformSpec, register
+from policylearn.nn import (
+    Features,
+    RowBatchNorm,
+    neighbour_sum,
+    node_numbers,
+    node_width,
+    segment_log_softmax,
+    segment_sum,
+)
+
+WALKS, LAPLACIAN = "walk_encoding", "laplacian_encoding"
+"""The structures of these names, of the transforms of the same names."""
+
+
+class EncodingMLP(nn.Module):
+    """Linear map, relu, linear map without bias, behind a batch norm where that is wanted.
+
+    Args:
+        inputs: columns of the encoding.
+        channels: P.
+        norm: whether a batch norm comes first.
+    """
+
+    def __init__(self, inputs: int, channels: int, *, norm: bool) -> None:
+        super().__init__()
+        self.norm = RowBatchNorm(inputs) if norm else None
+        self.lin1 = nn.Linear(inputs, 2 * channels)
+        self.lin2 = nn.Linear(2 * channels, channels, bias=False)
+
+    def forward(self, encoding: Tensor) -> Tensor:
+        """Encode, ``(N, K) -> (N, P)``."""
+        rows = encoding if self.norm is None else self.norm(encoding)
+        out: Tensor = self.lin2(torch.relu(self.lin1(rows)))
+        return out
+
+
+class GINLayer(nn.Module):
+    r"""A GIN layer with gelu.
+
+    .. math::
+        y = \mathrm{lin2}(\mathrm{gelu}(\mathrm{lin1}((1 + \epsilon) x + \textstyle\sum_u x_u))), \quad
+        x' = (x + \mathrm{gelu}(\mathrm{BN}(y))) / \sqrt 2
+    """
+
+    def __init__(self, channels: int, dropout: float) -> None:
+        super().__init__()
+        self.eps = nn.Parameter(torch.zeros(1))
+        self.lin1, self.lin2 = nn.Linear(channels, channels), nn.Linear(channels, channels)
+        self.norm, self.dropout = RowBatchNorm(channels), dropout
+
+    def forward(self, states: Tensor, graphs: Graphs) -> Tensor:
+        """Pass messages, ``(N, C) -> (N, C)``."""
+        summed = (1 + self.eps) * states + neighbour_sum(states, graphs.adjacency)
+        new = functional.gelu(self.norm(self.lin2(functional.gelu(self.lin1(summed)))))
+        return (states + functional.dropout(new, self.dropout, self.training)) / sqrt(2)
+
+
+class Set2Set(nn.Module):
+    r"""An LSTM that asks the nodes of each graph some times what they hold.
+
+    .. math::
+        q = \mathrm{LSTM}(q^*), \quad a_v = \mathrm{softmax}_v \langle x_v, q \rangle, \quad
+        q^* = [q, \textstyle\sum_v a_v x_v]
+    """
+
+    def __init__(self, channels: int, steps: int) -> None:
+        super().__init__()
+        self.lstm, self.steps = nn.LSTM(2 * channels, channels), steps
+
+    def forward(self, states: Tensor, graphs: Graphs) -> Tensor:
+        """Read out, ``(N, C) -> (G, 2C)``."""
+        count, channels = graphs.num_graphs, states.shape[1]
+        memory = (states.new_zeros(1, count, channels), states.new_zeros(1, count, channels))
+        answer = states.new_zeros(count, 2 * channels)
+        for _ in range(self.steps):
+            question, memory = self.lstm(answer.unsqueeze(0), memory)
+            question = question.squeeze(0)  # (1, G, C) -> (G, C)
+            scores = (states * question.index_select(0, graphs.batch)).sum(1)
+            attention = segment_log_softmax(scores, graphs.batch, count).exp().unsqueeze(1)
+            answer = torch.cat([question, segment_sum(attention * states, graphs.batch, count)], dim=1)
+        return answer
+
+
+class EncodedGIN(nn.Module):
+    """GIN over types, walk encoding and Laplacian encoding of the nodes; edge features are not read.
+
+    Eigenvectors are known up to their signs: each training step flips those of whole columns at random.
+
+    Args:
+        node_features: what nodes come with; categories are read one-hot.
+        walk_steps: columns of the walk encoding.
+        eigenvectors: columns of the Laplacian encoding.
+        encoding_channels: P, width of each encoded encoding; the types have the C - 2P channels that are left.
+        layers: number of layers.
+        channels: C.
+        set2set_steps: how often the readout asks.
+        dropout: behind each layer.
+        outputs: width of the output.
+    """
+
+    depends_on_batch = False
+
+    def __init__(
+        self,
+        node_features: Features,
+        *,
+        walk_steps: int,
+        eigenvectors: int,
+        encoding_channels: int,
+        layers: int,
+        channels: int,
+        set2set_steps: int,
+        dropout: float,
+        outputs: int,
+    ) -> None:
+        super().__init__()
+        if channels <= 2 * encoding_channels:
+            raise ValueError(
+                f"{channels} channels leave none for the types of nodes beside two encodings of {encoding_channels};"
+                " use more channels or fewer encoding_channels"
+            )
+        self.node_features = node_features
+        self.node_encoder = nn.Linear(node_width(node_features), channels - 2 * encoding_channels)
+        self.lap = EncodingMLP(eigenvectors, encoding_channels, norm=False)
+        self.rw = EncodingMLP(walk_steps, encoding_channels, norm=True)
+        self.layers = nn.ModuleList(GINLayer(channels, dropout) for _ in range(layers))
+        self.set2set = Set2Set(channels, set2set_steps)
+        self.head = nn.ModuleDict(
+            {
+                "lin1": nn.Linear(2 * channels, 2 * channels),
+                "lin2": nn.Linear(2 * channels, outputs, bias=False),
+            }
+        )
+
+    def forward(self, batch: AnyBatch, *, generator: torch.Generator | None = None) -> Tensor:
+        """Predict, ``(G, outputs)``; in training with eigenvectors of random sign."""
+        graphs = Graphs.of(batch)
+        return self.predict(graphs, self.draw_signs(graphs, generator) if self.training else None)
+
+    def draw_signs(self, graphs: Graphs, generator: torch.Generator | None = None) -> Tensor:
+        """A sign for each eigenvector, the same in all graphs, ``(k,)``."""
+        device = graphs.batch.device if generator is None else generator.device
+        positive = torch.rand(self.lap.lin1.in_features, generator=generator, device=device) < 0.5
+        return (2.0 * positive - 1.0).to(graphs.batch.device)
+
+    def predict(self, graphs: Graphs, signs: Tensor | None) -> Tensor:
+        """Predict with signs that are handed in, ``(G, outputs)``."""
+        dtype = self.node_encoder.weight.dtype
+        types = self.node_encoder(node_numbers(graphs, self.node_features, dtype))
+        vectors = graphs.extras[LAPLACIAN].to(dtype)
+        if signs is not None:
+            vectors = vectors * signs.to(dtype)
+        states = torch.cat([types, self.lap(vectors), self.rw(graphs.extras[WALKS].to(dtype))], dim=1)
+        for layer in self.layers:
+            states = layer(states, graphs)
+        hidden = torch.relu(self.head["lin1"](self.set2set(states, graphs)))
+        output: Tensor = self.head["lin2"](hidden)
+        return output
+
+    def objective(
+        self, batch: AnyBatch, y: Tensor, terms: LossTerms, *, generator: torch.Generator | None = None
+    ) -> Objective:
+        """See `GraphModel`."""
+        graphs = Graphs.of(batch)
+        return plain_objective(self(graphs, generator=generator), y, terms, graphs.members)
+
+
+@dataclass(frozen=True)
+class EncodedGINSettings:
+    """The baseline on Alchemy."""
+
+    layers: int = 6
+    """Number of layers."""
+    channels: int = 64
+    """Width C."""
+    walk_steps: int = 20
+    """Columns of the walk encoding."""
+    eigenvectors: int = 4
+    """Columns of the Laplacian encoding."""
+    encoding_channels: int = 16
+    """Width of each encoding within C."""
+    set2set_steps: int = 6
+    """How often the readout asks the nodes."""
+    dropout: float = 0.0
+    """Behind each layer."""
+
+
+def build(settings: EncodedGINSettings, inputs: Inputs) -> EncodedGIN:
+    """From settings to the network."""
+    inputs.require_graph_level("gin-pe")
+    return EncodedGIN(
+        inputs.node_features,
+        walk_steps=settings.walk_steps,
+        eigenvectors=settings.eigenvectors,
+        encoding_channels=settings.encoding_channels,
+        layers=settings.layers,
+        channels=settings.channels,
+        set2set_steps=settings.set2set_steps,
+        dropout=settings.dropout,
+        outputs=inputs.outputs,
+    )
+
+
+def transforms(settings: EncodedGINSettings, inputs: Inputs) -> list[TransformSpec]:
+    """Walk and Laplacian encodings, under names of their own."""
+    return [
+        ("walk_encoding", {"steps": settings.walk_steps, "into": WALKS}),
+        ("laplacian_encoding", {"k": settings.eigenvectors, "into": LAPLACIAN}),
+    ]
+
+
+register(System("gin-pe", "GIN + RWSE & LapPE (Qian et al. 2023)", EncodedGINSettings, build, transforms))
