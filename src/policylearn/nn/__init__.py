@@ -2,6 +2,7 @@
 
 from policylearn.bags import Graphs, Members
 from policylearn.nn.convs import GIN, Conv, PyGConv, build_gin
+from policylearn.nn.ego_labels import EgoLabels, labelled_ego_nets
 from policylearn.nn.encoders import (
     Encoder,
     SingleStreamEncoder,
@@ -41,6 +42,7 @@ __all__ = [
     "CopyPool",
     "EdgeEncoder",
     "EdgeTerm",
+    "EgoLabels",
     "Encoder",
     "Features",
     "GINForm",
@@ -81,6 +83,7 @@ __all__ = [
     "gather",
     "gin_sum",
     "gine_sum",
+    "labelled_ego_nets",
     "mixes_rows",
     "neighbour_sum",
     "node_numbers",

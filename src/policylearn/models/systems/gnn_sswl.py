@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from policylearn.bags import MAX_ROWS, Bag, Graphs, Selection, attached, check_rows, every_root, mark_nodes
 from policylearn.models.protocol import AnyBatch, LossTerms, Objective, plain_objective
 from policylearn.models.registry import Inputs, System, TransformSpec, register
-from policylearn.nn import GIN, MLP, Features, NodeEncoder, RowBatchNorm, build_edge_encoder, segment_sum
+from policylearn.nn import MLP, Features, NodeEncoder, RowBatchNorm, build_gin, segment_sum
 
 
 @dataclass(frozen=True)
@@ -75,12 +75,8 @@ class PairLayer(nn.Module):
 
     def __init__(self, channels: int, edge_features: Features, *, own: bool) -> None:
         super().__init__()
-
-        def conv() -> GIN:
-            maps = nn.Linear(channels, channels), RowBatchNorm(channels), nn.Linear(channels, channels)
-            return GIN(*maps, build_edge_encoder(edge_features, channels))
-
-        self.within, self.across = conv(), conv()
+        self.within = build_gin(channels, channels, edges=edge_features)
+        self.across = build_gin(channels, channels, edges=edge_features)
         self.own = NormedMLP(channels) if own else None
         self.eps = nn.Parameter(torch.zeros(1)) if own else None
         self.norm = RowBatchNorm(channels)

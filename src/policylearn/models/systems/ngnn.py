@@ -1,0 +1,170 @@
+"""NGNN, the authors' network: GINE on labelled ego nets, with a virtual node that joins the nets of a graph."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from policylearn.bags import MAX_ROWS, Bag, Graphs, attached, check_rows
+from policylearn.models.protocol import AnyBatch, LossTerms, Objective, plain_objective
+from policylearn.models.registry import Inputs, System, TransformSpec, register
+from policylearn.nn import (
+    EgoLabels,
+    Features,
+    NodeEncoder,
+    NodesThenCopies,
+    RowBatchNorm,
+    build_gin,
+    labelled_ego_nets,
+    segment_sum,
+)
+
+
+class VirtualUpdate(nn.Module):
+    """``relu(BN(W4 relu(BN(W3 u + b3)) + b4))``, over the graphs of a batch."""
+
+    def __init__(self, channels: int) -> None:
+        super().__init__()
+        self.lin1, self.norm1 = nn.Linear(channels, 2 * channels), RowBatchNorm(2 * channels)
+        self.lin2, self.norm2 = nn.Linear(2 * channels, channels), RowBatchNorm(channels)
+
+    def forward(self, u: Tensor) -> Tensor:
+        """Map, ``(G, C) -> (G, C)``."""
+        return torch.relu(self.norm2(self.lin2(torch.relu(self.norm1(self.lin1(u))))))
+
+
+class NGNN(nn.Module):
+    r"""Nested GNN as on OGB: mean over the rows of each ego net, mean over the nets of each graph, one linear map.
+
+    Layer: :math:`h \leftarrow h + p_g`, then :math:`\mathrm{relu}(\mathrm{BN}(\mathrm{GINE}(h)))`, without the relu in
+    the last. The virtual node p of a graph is moved by the sum over all of its rows of what each layer read. So nets
+    are not independent of each other, unlike in the paper's text.
+
+    Args:
+        node_features: what nodes come with.
+        edge_features: what edges come with.
+        channels: C.
+        outputs: width of the output.
+        layers: number of layers.
+        height: how far ego nets reach.
+        resistance: whether rows know their resistance to the root.
+        virtual_node: whether there is one.
+        residual: add what each layer read to its output, and a virtual node's state to its update.
+        dropout: after every layer, and on updates of the virtual node.
+        max_rows: rows (root and node) of a batch that are too many.
+    """
+
+    depends_on_batch = False
+
+    def __init__(
+        self,
+        node_features: Features,
+        edge_features: Features,
+        *,
+        channels: int = 300,
+        outputs: int = 1,
+        layers: int = 6,
+        height: int = 4,
+        resistance: bool = True,
+        virtual_node: bool = True,
+        residual: bool = False,
+        dropout: float = 0.0,
+        max_rows: int = MAX_ROWS,
+    ) -> None:
+        super().__init__()
+        self.channels, self.max_rows, self.residual, self.reads_resistance = channels, max_rows, residual, resistance
+        self.node_encoder = NodeEncoder(node_features, channels)
+        self.labels = EgoLabels(height, channels, resistance=resistance)
+
+        self.convs = nn.ModuleList(
+            build_gin(channels, channels, hidden=2 * channels, edges=edge_features) for _ in range(layers)
+        )
+        self.norms = nn.ModuleList(RowBatchNorm(channels) for _ in range(layers))
+        self.virtual = nn.Parameter(torch.zeros(1, channels)) if virtual_node else None
+        self.updates = nn.ModuleList(VirtualUpdate(channels) for _ in range(layers - 1) if virtual_node)
+        self.dropout = nn.Dropout(dropout)
+        self.readout = NodesThenCopies("mean", "mean")
+        self.head = nn.Linear(channels, outputs)
+
+    def forward(self, batch: AnyBatch, *, generator: torch.Generator | None = None) -> Tensor:
+        """Predict, ``(G, outputs)``."""
+        graphs = Graphs.of(batch)
+        check_rows(len(attached(graphs, "ego_root", "ego_nets")), self.max_rows, 2 * self.channels)
+        bag = labelled_ego_nets(graphs, resistance=self.reads_resistance)
+        output: Tensor = self.head(self.readout(self._states(graphs, bag), bag, graphs))
+        return output
+
+    def _states(self, graphs: Graphs, bag: Bag) -> Tensor:
+        """Rows after the last layer, ``(R, C)``."""
+        h: Tensor = bag.spread(self.node_encoder(graphs)) + self.labels(bag)
+        virtual = None if self.virtual is None else self.virtual.expand(graphs.num_graphs, -1)
+        last = len(self.convs) - 1
+        for depth, (conv, norm) in enumerate(zip(self.convs, self.norms, strict=True)):
+            if virtual is not None:
+                h = h + virtual.index_select(0, bag.graph_of_row)
+            new = norm(conv(h, bag, graphs.edge_attr))
+            new = self.dropout(new if depth == last else torch.relu(new))
+            if virtual is not None and depth < last:
+                heard = virtual + segment_sum(h, bag.graph_of_row, graphs.num_graphs)
+                update = self.dropout(self.updates[depth](heard))
+                virtual = virtual + update if self.residual else update
+            h = new + h if self.residual else new
+        return h
+
+    def objective(
+        self, batch: AnyBatch, y: Tensor, terms: LossTerms, *, generator: torch.Generator | None = None
+    ) -> Objective:
+        """See `GraphModel`."""
+        graphs = Graphs.of(batch)
+        return plain_objective(self(graphs), y, terms, graphs.members)
+
+
+@dataclass(frozen=True)
+class NGNNSettings:
+    """The published run on ogbg-molhiv."""
+
+    channels: int = 300
+    """Width C."""
+    layers: int = 6
+    """Number of layers."""
+    height: int = 4
+    """How far ego nets reach."""
+    resistance: bool = True
+    """Whether rows know their resistance to the root."""
+    virtual_node: bool = True
+    """Whether a virtual node joins all ego nets of a graph."""
+    residual: bool = False
+    """Add what each layer read to its output."""
+    dropout: float = 0.65
+    """Dropout after every layer."""
+    max_rows: int = MAX_ROWS
+    """Rows (root and node) of a batch that are too many to hold."""
+
+
+def build(settings: NGNNSettings, inputs: Inputs) -> NGNN:
+    """From settings to the network."""
+    inputs.require_graph_level("ngnn")
+    return NGNN(
+        inputs.node_features,
+        inputs.edge_features,
+        channels=settings.channels,
+        outputs=inputs.outputs,
+        layers=settings.layers,
+        height=settings.height,
+        resistance=settings.resistance,
+        virtual_node=settings.virtual_node,
+        residual=settings.residual,
+        dropout=settings.dropout,
+        max_rows=settings.max_rows,
+    )
+
+
+def transforms(settings: NGNNSettings, inputs: Inputs) -> list[TransformSpec]:
+    """The ego nets of all nodes, with what their labels need."""
+    return [("ego_nets", {"hops": settings.height, "arrivals": True, "resistance": settings.resistance})]
+
+
+NOTE = "holds one state per node of every ego net: n times the size of a net"
+register(System("ngnn", "Nested GNN (Zhang and Li 2021)", NGNNSettings, build, transforms, note=NOTE))

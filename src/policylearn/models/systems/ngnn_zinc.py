@@ -1,0 +1,151 @@
+"""NGNN as its group published it for ZINC with I2-GNN: every layer reads the labels of the ego nets anew."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from policylearn.bags import MAX_ROWS, Bag, Graphs, attached, check_rows
+from policylearn.models.protocol import AnyBatch, LossTerms, Objective, plain_objective
+from policylearn.models.registry import Inputs, System, TransformSpec, register
+from policylearn.nn import (
+    EgoLabels,
+    Features,
+    NodeEncoder,
+    NodesThenCopies,
+    RowBatchNorm,
+    build_gin,
+    labelled_ego_nets,
+)
+
+TYPE_CHANNELS = 8
+"""Width of the embedded node type; the type stands beside it as a plain number."""
+
+Pool = Literal["mean", "root"]
+
+
+class LabelledLayer(nn.Module):
+    r""":math:`\mathrm{elu}(\mathrm{BN}(\mathrm{GINE}([h, q])))` with q the labels of the rows, as wide as h."""
+
+    def __init__(self, inputs: int, channels: int, edge_features: Features, height: int, *, resistance: bool) -> None:
+        super().__init__()
+        wide = 2 * inputs
+        self.labels = EgoLabels(height, inputs, resistance=resistance)
+        self.conv = build_gin(wide, channels, hidden=2 * wide, edges=edge_features)
+        self.norm = RowBatchNorm(channels)
+
+    def forward(self, h: Tensor, bag: Bag, edge_attr: Tensor | None) -> Tensor:
+        """One layer, ``(R, inputs) -> (R, C)``."""
+        labelled = torch.cat([h, self.labels(bag)], dim=1)
+        return functional.elu(self.norm(self.conv(labelled, bag, edge_attr)))
+
+
+class NGNNZinc(nn.Module):
+    """Nested GNN with residual layers, pooled over each ego net (or its root alone), then over the nets.
+
+    Args:
+        node_features: what nodes come with.
+        edge_features: what edges come with.
+        channels: C.
+        outputs: width of the output.
+        layers: number of layers.
+        height: how far ego nets reach.
+        resistance: whether rows know their resistance to the root.
+        pool: `mean` over a net, or the row of its `root`.
+        max_rows: rows (root and node) of a batch that are too many.
+    """
+
+    depends_on_batch = False
+
+    def __init__(
+        self,
+        node_features: Features,
+        edge_features: Features,
+        *,
+        channels: int = 64,
+        outputs: int = 1,
+        layers: int = 6,
+        height: int = 3,
+        resistance: bool = True,
+        pool: Pool = "mean",
+        max_rows: int = MAX_ROWS,
+    ) -> None:
+        super().__init__()
+        self.channels, self.max_rows, self.reads_resistance = channels, max_rows, resistance
+        self.plain_columns = len(node_features.categorical)
+        self.node_encoder = NodeEncoder(node_features, TYPE_CHANNELS)
+        widths = [TYPE_CHANNELS + self.plain_columns, *[channels] * (layers - 1)]
+        self.layers = nn.ModuleList(
+            LabelledLayer(width, channels, edge_features, height, resistance=resistance) for width in widths
+        )
+        self.readout = NodesThenCopies(pool, "mean")
+        self.lin1, self.lin2, self.lin3 = nn.Linear(channels, 32), nn.Linear(32, 16), nn.Linear(16, outputs)
+
+    def forward(self, batch: AnyBatch, *, generator: torch.Generator | None = None) -> Tensor:
+        """Predict, ``(G, outputs)``."""
+        graphs = Graphs.of(batch)
+        check_rows(len(attached(graphs, "ego_root", "ego_nets")), self.max_rows, 4 * self.channels)
+        bag = labelled_ego_nets(graphs, resistance=self.reads_resistance)
+        types = self.node_encoder(graphs)
+        h = bag.spread(torch.cat([types, graphs.x[:, : self.plain_columns].to(types.dtype)], dim=1))
+        for depth, layer in enumerate(self.layers):
+            new = layer(h, bag, graphs.edge_attr)
+            h = new if depth == 0 else new + h
+        vector = functional.elu(self.lin1(self.readout(h, bag, graphs)))
+        output: Tensor = self.lin3(functional.elu(self.lin2(vector)))
+        return output
+
+    def objective(
+        self, batch: AnyBatch, y: Tensor, terms: LossTerms, *, generator: torch.Generator | None = None
+    ) -> Objective:
+        """See `GraphModel`."""
+        graphs = Graphs.of(batch)
+        return plain_objective(self(graphs), y, terms, graphs.members)
+
+
+@dataclass(frozen=True)
+class NGNNZincSettings:
+    """The defaults of the published script; height and labels as in the group's command for ZINC."""
+
+    channels: int = 64
+    """Width C."""
+    layers: int = 6
+    """Number of layers."""
+    height: int = 3
+    """How far ego nets reach."""
+    resistance: bool = True
+    """Whether rows know their resistance to the root."""
+    pool: Pool = "mean"
+    """Mean over an ego net, or the row of its root."""
+    max_rows: int = MAX_ROWS
+    """Rows (root and node) of a batch that are too many to hold."""
+
+
+def build(settings: NGNNZincSettings, inputs: Inputs) -> NGNNZinc:
+    """From settings to the network."""
+    inputs.require_graph_level("ngnn-zinc")
+    return NGNNZinc(
+        inputs.node_features,
+        inputs.edge_features,
+        channels=settings.channels,
+        outputs=inputs.outputs,
+        layers=settings.layers,
+        height=settings.height,
+        resistance=settings.resistance,
+        pool=settings.pool,
+        max_rows=settings.max_rows,
+    )
+
+
+def transforms(settings: NGNNZincSettings, inputs: Inputs) -> list[TransformSpec]:
+    """The ego nets of all nodes, with what their labels need."""
+    return [("ego_nets", {"hops": settings.height, "arrivals": True, "resistance": settings.resistance})]
+
+
+NOTE = "holds one state per node of every ego net: n times the size of a net"
+TITLE = "Nested GNN for ZINC (Huang et al. 2022)"
+register(System("ngnn-zinc", TITLE, NGNNZincSettings, build, transforms, note=NOTE))
