@@ -32,7 +32,7 @@ def test_python_blocks_run(page: Path, tmp_path: Path, monkeypatch: pytest.Monke
     namespace: dict[str, object] = {"__name__": page.stem}
     for line, code in python_blocks(page):
         # Padded, so that a traceback names the line of the page.
-        exec(compile("\n" * (line - 1) + code, str(page), "exec"), namespace)
+        exec(compile("\n" * (line - 1) + code, str(page), "exec", dont_inherit=True), namespace)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(PROJECT).as_posix())
