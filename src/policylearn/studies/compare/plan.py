@@ -6,7 +6,7 @@
     seeds: 10
     recipe: modern               # for all; a variant may have its own
     settings: {fit.epochs: 60}   # for all
-    data:                        # each with settings of its own; {seed} in a path is the seed, which then is the split
+    data:                        # each with settings of its own, also fewer seeds; {seed} in a path is the seed
       ogbg-molesol: {}
       splits/freesolv-{seed}.csv: {data.target: [expt], data.split_column: split}
     variants:                    # policy, picks, recipe, and any setting
@@ -121,7 +121,8 @@ def jobs_of(comparison: Comparison, epochs: Mapping[tuple[str, str], int] | None
     return [
         _job(comparison, data, variant, seed, (epochs or {}).get((data, variant)))
         for seed in range(comparison.seeds)
-        for data in comparison.data
+        for data, own in comparison.data.items()
+        if seed < own.get("seeds", comparison.seeds)
         for variant in comparison.variants
     ]
 
@@ -134,7 +135,7 @@ def _job(comparison: Comparison, data: str, variant: str, seed: int, epochs: int
     said = {key: value for key, value in own.items() if key not in OF_VARIANT}
     for settings in (comparison.settings, comparison.data[data], said):
         for key, value in settings.items():
-            config = with_setting(config, key, value)
+            config = config if key == "seeds" else with_setting(config, key, value)
     fit = dataclasses.replace(config.fit, seed=seed, epochs=config.fit.epochs if epochs is None else epochs)
     return CompareJob(data, variant, seed, dataclasses.replace(config, fit=fit, grid={}))
 
