@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 HELP = "learn to tell graphs apart that ordinary message passing cannot, in a minute, and write a report"
 
 HEADINGS = ("method", "T", "accuracy", "coverage", "seconds")
-NAMES: dict[Method, str] = {"none": "none", "random": "random", "rloo": "learned"}
+NAMES: dict[Method, str] = {"none": "none", "random": "random", "reinforce": "learned"}
 """What is trained, in this order, and what it is called."""
 
 

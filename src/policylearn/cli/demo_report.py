@@ -94,7 +94,7 @@ def introduction(config: LearningConfig) -> list[str]:
         f" ({1 / config.classes:.0%}). A marked node gives its own ring away, and only its own.",
         f"The model marks {config.components} nodes, one after the other, each in a copy of its own, and looks at the"
         " copies so far before it picks the next. Nobody tells it what a ring is: it is trained by the class alone,"
-        " with a score-function gradient (rloo) for the picks.",
+        " with a score-function gradient (reinforce) for the picks.",
         "Accuracy: share of unseen graphs that are told right. Coverage: share of them with a mark in every ring. T:"
         " the number of marks. Seconds: of training, evaluations left out.",
     ]

@@ -42,7 +42,11 @@ def add_options(parser: Parser) -> None:
         help="change settings, such as selection.tau=0.33",
     )
     parser.add_argument(
-        "--estimator", type=str, nargs="+", default=[], help="of the learned policy: rloo, straight_through, gapped"
+        "--estimator",
+        type=str,
+        nargs="+",
+        default=[],
+        help="of the learned policy: reinforce, rloo, straight_through, gapped",
     )
     parser.add_argument("--results", type=Path, default=Path("results"), help="the folder of the records")
 

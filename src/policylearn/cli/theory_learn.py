@@ -12,8 +12,8 @@ from policylearn.cli.command import Command, Parser
 if TYPE_CHECKING:
     from policylearn.studies.theory import LearningRecord
 
-METHODS = ("rloo", "straight_through", "gapped", "random", "none", "full")
-IN_FIGURE = ("none", "random", "rloo", "straight_through", "full", "gapped")
+METHODS = ("reinforce", "rloo", "straight_through", "gapped", "random", "none", "full")
+IN_FIGURE = ("none", "random", "reinforce", "rloo", "straight_through", "full", "gapped")
 """The order of the methods in a figure, which gives them the colours of the demo."""
 SETTINGS: dict[str, tuple[type, str]] = {
     "every": (int, "steps between evaluations"),

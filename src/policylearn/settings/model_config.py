@@ -52,7 +52,7 @@ class PolicyConfig:
     """One pass per step, or the authors' way."""
     norm: NormKind = "layer"
     """Norm of the selection network; in paper mode it is a batch norm over the whole bag."""
-    estimator: EstimatorName = "rloo"
+    estimator: EstimatorName = "reinforce"
     """How gradients reach the picks."""
     samples: int = 4
     """K, bags drawn per graph by 'rloo'; 'reinforce' draws one."""
