@@ -84,7 +84,7 @@ def test_settings_are_those_of_the_appendix(dataset: str, policy: str, picks: in
     assert config.data.name == dataset
     assert config.selection.name == policy
     molecules = dataset in ("zinc", "alchemy") or dataset.startswith("ogbg-")
-    assert config.selection.estimator == ("straight_through" if policy == "learned" and molecules else "rloo")
+    assert config.selection.estimator == ("straight_through" if policy == "learned" and molecules else "reinforce")
     assert config.optim.learning_rate == facts.rate
     assert (config.optim.eps, config.optim.decay_every) == (1e-3, facts.decay_every)
     assert config.optim.decay == 0.5

@@ -12,6 +12,13 @@ MACHINE_SETTINGS = ("fit.accelerator", "fit.devices", "fit.threads", "fit.logger
 """Where and how a job runs; two jobs that differ in nothing else are the same."""
 
 
+OF_LEARNED = (
+    "mode", "norm", "estimator", "samples", "standardise", "baseline", "tau", "node_dropout", "add_graph_mean",
+    "pooling", "shared", "network",
+)  # fmt: skip
+"""Settings of the selection that only a learned policy reads."""
+
+
 def plain(config: Any) -> dict[str, Any]:
     """A configuration as nested dictionaries of plain values, without those that are None."""
 
@@ -38,7 +45,13 @@ def flat(config: Any) -> dict[str, Any]:
 
     content = config if isinstance(config, Mapping) else plain(config)
     walk("", {key: value for key, value in content.items() if key != "grid"})
+    if found.get("selection.name", "learned") != "learned":
+        found = {key: value for key, value in found.items() if not _of_learned(key)}
     return found
+
+
+def _of_learned(key: str) -> bool:
+    return key.startswith("selection.") and key.split(".")[1] in OF_LEARNED
 
 
 def differences(config: Any, base: Any, default: Any) -> dict[str, Any]:

@@ -43,7 +43,7 @@ def test_what_is_no_record_is_passed_over(tiny_record: Record, tmp_path: Path) -
 
 def test_a_record_says_all_that_is_needed_to_repeat_it(tiny_record: Record, tiny_data: Path) -> None:
     record = tiny_record
-    assert (record.mode, record.estimator) == ("incremental", "rloo")
+    assert (record.mode, record.estimator) == ("incremental", "reinforce")
     assert (record.epochs, record.paper_epochs) == (1, 100)
     assert "instead of 300" in (record.schedule or "")
     assert record.changed == {

@@ -39,7 +39,7 @@ def test_a_report_of_a_tiny_table(tiny_data: Path, tmp_path: Path) -> None:
     assert path == tmp_path / "RESULTS.md"
     assert re.search(r"\| GIN \| 0.50±0.10 \|  \|  \| 0 of 100 \|  \|  \| not run \|", text)
     assert re.search(
-        r"\| Policy-learn T=2 \| 0.30±0.05 \| \d\.\d\d±\d\.\d\d \| 2 of 2 seeds \| 2 of 100 \| incremental, rloo"
+        r"\| Policy-learn T=2 \| 0.30±0.05 \| \d\.\d\d±\d\.\d\d \| 2 of 2 seeds \| 2 of 100 \| incremental, reinforce"
         r" \| batch_size 12†, channels 4†, layers 1†, samples 2† \| reduced budget \(\w[\w ]*\) \|",
         text,
     )

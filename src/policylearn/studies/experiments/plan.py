@@ -9,12 +9,11 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
-from policylearn.settings.flat import flat, plain, short_hash
+from policylearn.settings.flat import OF_LEARNED, flat, plain, short_hash
 from policylearn.studies.experiments.declaration import Cell, Experiment, Repeat, Table
 from policylearn.training import RunConfig, with_setting
 from policylearn.wording import hint, write_value
 
-OF_LEARNED = ("mode", "norm", "estimator", "samples", "standardise", "tau", "node_dropout", "add_graph_mean", "pooling")
 """Settings of the selection that only the learned policy has; other rows of the same command go without them."""
 
 
@@ -133,7 +132,7 @@ def jobs_of(cell: Cell, wish: Wish, estimator: str | None) -> list[Job]:
     config, schedule = shortened(paper, wish)
     learned = experiment.policy == "learned"
     for key, value in wish.settings.items():
-        if learned or not (key.startswith("selection.") and key.split(".")[1] in (*OF_LEARNED, "network")):
+        if learned or not (key.startswith("selection.") and key.split(".")[1] in OF_LEARNED):
             config = with_setting(config, key, value)
     if estimator is not None:
         config = with_setting(config, "selection.estimator", estimator)
