@@ -82,13 +82,12 @@ def test_a_thousand_molecules_with_twenty_broken_rows(
     assert len(source.dataset) == 980
 
     output = tmp_path / "out.csv"
-    assert predict(run, path, "-o", output, "--picks", "--spread", 3) == 1
+    assert predict(run, path, "-o", output, "--picks") == 1
     assert capsys.readouterr().out == (
-        f"{output}: 983 of 1,000 rows predicted (predicted_logS, spread_logS, picked_atoms);"
-        " 17 failed, column 'error' says why\n"
+        f"{output}: 983 of 1,000 rows predicted (predicted_logS, picked_atoms); 17 failed, column 'error' says why\n"
     )
     written = read_table(output)
-    assert list(written[0]) == ["name", "smiles", "logS", "predicted_logS", "spread_logS", "picked_atoms", "error"]
+    assert list(written[0]) == ["name", "smiles", "logS", "predicted_logS", "picked_atoms", "error"]
     assert len(written) == len(rows)
     line = 2
     for row, answer in zip(rows, written, strict=True):
@@ -99,15 +98,14 @@ def test_a_thousand_molecules_with_twenty_broken_rows(
         else:
             assert answer["error"].startswith(f"line {line}: ")
             assert reason in answer["error"]
-            assert [answer[name] for name in ("predicted_logS", "spread_logS", "picked_atoms")] == ["", "", ""]
+            assert [answer[name] for name in ("predicted_logS", "picked_atoms")] == ["", ""]
             if '"' not in row and row.count(",") == 2:
                 assert f"{answer['name']},{answer['smiles']},{answer['logS']}" == row
         line += 1 + row.count("\n")
 
     good = [answer for answer in written if not answer["error"]]
-    answer = load(run).answer([row["smiles"] for row in good], samples=3)
+    answer = load(run).answer([row["smiles"] for row in good])
     np.testing.assert_allclose([float(row["predicted_logS"]) for row in good], answer.values[:, 0], atol=1e-5)
-    np.testing.assert_allclose([float(row["spread_logS"]) for row in good], answer.spread[:, 0], atol=1e-5)
     assert [list(map(int, row["picked_atoms"].split())) for row in good] == answer.picks
 
 
@@ -234,8 +232,7 @@ def test_a_table_without_rows_gives_one_without_rows(run: Path, tmp_path: Path) 
         (["{run}", "nowhere.csv", "-o", "{out}"], "nowhere.csv: cannot be opened"),
         (["nowhere", "{data}", "-o", "{out}"], "nowhere: no such run folder"),
         (["{run}", "{data}", "-o", "{out}", "--smiles", "smile"], "did you mean 'smiles'?"),
-        (["{run}", "{data}", "-o", "{out}", "--spread", "1"], "'samples' >= 2"),
-        (["{run}", "{data}", "-o", "{out}", "--spread", "-3"], "'spread' must be >= 2"),
+        (["{run}", "{data}", "-o", "{out}", "--spread", "16"], "--spread is gone"),
         (["{run}", "{data}", "-o", "{out}", "--batch-size", "0"], "'batch_size' must be >= 1"),
         (["{run}", "{data}", "-o", "{folder}"], "is a folder"),
         (["{run}", "{torn}", "-o", "{out}"], "a quote opens and never closes"),
@@ -264,12 +261,12 @@ def test_classes_have_names_and_probabilities(tmp_path: Path) -> None:
     split = {"data": {"split": "random"}}
     classes = small_run(tmp_path / "classes", data, "level", **split)
     binary = small_run(tmp_path / "binary", data, "toxic", **split)
-    assert predict(classes, data, "-o", tmp_path / "1.csv", "--spread", 2) == 0
+    assert predict(classes, data, "-o", tmp_path / "1.csv") == 0
     (row, *_) = read_table(tmp_path / "1.csv")
     probabilities = {name: float(row[f"probability_{name}"]) for name in ("high", "low", "mid")}
     assert sum(probabilities.values()) == pytest.approx(1, abs=1e-6)
     assert row["predicted_level"] == max(probabilities, key=probabilities.__getitem__)
-    assert list(row)[-4:] == ["spread_high", "spread_low", "spread_mid", "error"]
+    assert list(row)[-2:] == ["probability_mid", "error"]
     assert predict(binary, data, "-o", tmp_path / "2.csv") == 0
     rows = read_table(tmp_path / "2.csv")
     assert list(rows[0])[3:] == ["predicted_toxic", "probability_yes", "error"]

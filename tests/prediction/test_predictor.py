@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import subprocess
 import sys
 from pathlib import Path
@@ -16,11 +15,8 @@ from torch_geometric.data import Batch, Data
 import policylearn
 from policylearn.data import DataError, PackedGraphs, make_batch, make_data, pack_molecules
 from policylearn.data.molecules import featurise_many
-from policylearn.nn import Graphs
-from policylearn.policies.random import structure_hash
 from policylearn.prediction import Predictor, load
 from policylearn.prediction.predictor import BatchWarning
-from policylearn.prediction.sampled_bags import _gumbel
 from policylearn.training import RunError
 from tests.training.molecules import molesol, small_run, write_table
 from tests.training.tiny import write_graphs
@@ -50,14 +46,12 @@ def unseen() -> list[str]:
 
 
 def test_the_batch_size_plays_no_part(predictor: Predictor, unseen: list[str]) -> None:
-    alone = predictor.answer(unseen, batch_size=1, samples=4)
-    assert alone.values.shape == alone.spread.shape == (len(unseen), 1)
+    alone = predictor.answer(unseen, batch_size=1)
+    assert alone.values.shape == (len(unseen), 1)
     assert alone.values.std() > 0
-    assert alone.spread.max() > 0
     for size in (7, 512):
-        together = predictor.answer(unseen, batch_size=size, samples=4)
+        together = predictor.answer(unseen, batch_size=size)
         np.testing.assert_allclose(together.values, alone.values, **CLOSE)
-        np.testing.assert_allclose(together.spread, alone.spread, **CLOSE)
         assert together.picks == alone.picks
     np.testing.assert_allclose(predictor.predict(unseen[::-1], batch_size=7), alone.values[::-1], **CLOSE)
 
@@ -133,30 +127,6 @@ def test_what_cannot_be_used_is_named(predictor: Predictor, items: object, messa
         predictor.predict(items)
 
 
-def test_the_spread_depends_on_seed_and_graph_alone(predictor: Predictor, unseen: list[str]) -> None:
-    spread = predictor.spread(unseen, samples=6, seed=3)
-    np.testing.assert_array_equal(spread, predictor.spread(unseen, samples=6, seed=3))
-    assert not np.allclose(spread, predictor.spread(unseen, samples=6, seed=4))
-    np.testing.assert_allclose(predictor.spread(unseen[40], samples=6, seed=3), spread[40:41], **CLOSE)
-    predictor.model.max_rows, kept = 1, predictor.model.max_rows  # one sample at a time instead of all side by side
-    try:
-        np.testing.assert_allclose(predictor.spread(unseen, samples=6, seed=3), spread, **CLOSE)
-    finally:
-        predictor.model.max_rows = kept
-    for samples, seed in ((1, 0), (4, -1)):
-        with pytest.raises(ValueError, match="'samples' >= 2 and 'seed' >= 0"):
-            predictor.spread(unseen, samples=samples, seed=seed)
-
-
-def test_the_draws_follow_gumbels_distribution(unseen: list[str]) -> None:
-    graphs = Graphs.of(make_batch(pack_molecules(list(featurise_many(unseen))), range(len(unseen))))
-    noise = torch.stack([_gumbel(structure_hash(graphs) + word * 1_000_003, graphs) for word in range(200)])
-    assert abs(float(noise.mean()) - 0.57722) < 0.01
-    assert abs(float(noise.var()) - math.pi**2 / 6) < 0.02
-    steps = torch.corrcoef(noise[:, :20].t()) - torch.eye(20)
-    assert float(steps.abs().max()) < 0.35, "nodes are drawn for independently"
-
-
 @pytest.mark.parametrize("policy", ["random", "none", "full"])
 def test_other_policies_predict_too(policy: str, table: Path, unseen: list[str], tmp_path: Path) -> None:
     other = load(small_run(tmp_path / "run", table, "logS", selection={"name": policy}))
@@ -167,13 +137,6 @@ def test_other_policies_predict_too(policy: str, table: Path, unseen: list[str],
     assert {len(picks) for picks in alone.picks} == {"random": {2}, "none": {0}}.get(
         policy, {len(graph.x) for graph in featurise_many(unseen)}
     )
-    if policy == "random":
-        spread = other.spread(unseen, samples=4, batch_size=50)
-        assert spread.max() > 0
-        np.testing.assert_allclose(other.spread(unseen, samples=4, batch_size=7), spread, **CLOSE)
-    else:
-        with pytest.raises(ValueError, match=f"the policy '{policy}' draws nothing"):
-            other.spread(unseen)
 
 
 def test_paper_mode_warns_and_fixes_the_batch_size(table: Path, unseen: list[str], tmp_path: Path) -> None:
@@ -211,7 +174,6 @@ def test_runs_on_graphs(node_level: bool, tmp_path: Path) -> None:
     assert values.shape == (rows, 1)
     np.testing.assert_allclose(predictor.predict(graphs, batch_size=50), values, **CLOSE)
     np.testing.assert_allclose(predictor.predict(make_batch(graphs, range(len(graphs)))), values, **CLOSE)
-    assert predictor.spread(graphs, samples=2).shape == values.shape
     with pytest.raises(DataError, match="trained on graphs and does not know how"):
         predictor.predict(["CCO"])
 

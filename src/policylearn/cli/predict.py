@@ -22,8 +22,9 @@ if TYPE_CHECKING:
 HELP = "predict on a CSV of SMILES or on packed graphs"
 ABOUT = (
     "Predict on a CSV of SMILES or on packed graphs. Every row of the input comes out in its place with its columns,"
-    " then the predictions; a row that cannot be predicted has none, and its reason in the last column, 'error'. The"
-    " exit code is 0 if all rows were predicted, 1 if some were not, and 2 if nothing was written."
+    " then the predictions, with intervals where the run has calibration; a row that cannot be predicted has none, and"
+    " its reason in the last column, 'error'. The exit code is 0 if all rows were predicted, 1 if some were not, 2 if"
+    " nothing was written."
 )
 
 SOME_ROWS_FAILED = 1
@@ -46,9 +47,9 @@ def add_options(parser: Parser) -> None:
     )
     parser.add_argument("--picks", action="store_true", help="write the picked atoms, counted from 0")
     parser.add_argument(
-        "--spread", type=int, default=0, help="write the standard deviation over so many bags that the policy draws"
+        "--interval", type=float, default=0.9, help="how often intervals (or sets of labels) shall hold the truth"
     )
-    parser.add_argument("--seed", type=int, default=0, help="of the draws for the spread")
+    parser.add_argument("--spread", type=str | None, default=None, help="gone: train with --ensemble instead")
 
 
 def run(options: Namespace) -> int:
@@ -60,8 +61,12 @@ def run(options: Namespace) -> int:
     from policylearn.prediction.predictor import BatchWarning, load
     from policylearn.prediction.table_writer import Wanted, predict_packed, predict_table
 
-    if options.spread < 0:
-        raise ValueError(f"'spread' must be >= 2, or 0 for none (got {options.spread})")
+    if options.spread is not None:
+        raise ValueError(
+            "--spread is gone: it showed how much an answer hangs on the picks, which is several times smaller than its"
+            " error; intervals are written by themselves, and 'policylearn train ... --ensemble 5' adds a standard"
+            " deviation"
+        )
     console = Console(stderr=True)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", BatchWarning)
@@ -69,7 +74,7 @@ def run(options: Namespace) -> int:
     for warning in caught:
         console.print(f"⚠ {warning.message}", style="yellow", highlight=False, markup=False, soft_wrap=True)
     source, output = options.input, options.output
-    wanted = Wanted(options.batch_size, options.picks, options.spread, options.seed)
+    wanted = Wanted(options.batch_size, options.picks, options.interval)
     with stopping(), progress_bar(console, source) as progress:
         if source.suffix == ".npz":
             written = predict_packed(predictor, source, output, wanted, progress=progress)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from argparse import Namespace
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     import lightning
     from rich.console import Console
 
+    from policylearn.prediction import Outcome
     from policylearn.training import RunConfig, Source, Trained
 
 HELP = "train a model on a dataset, a packed .npz or a CSV of SMILES"
@@ -46,6 +47,9 @@ def add_options(parser: Parser) -> None:
     )
     parser.add_argument("--config", type=Path | None, default=None, help="a YAML to start from instead of the paper's")
     parser.add_argument("-o", "--output", type=Path | None, default=None, help="the run folder (default: below runs/)")
+    parser.add_argument(
+        "--ensemble", type=int, default=1, help="models that differ by their seed and answer as one, with a deviation"
+    )
     parser.add_argument("--resume", action="store_true", help="go on with the run in that folder")
     add_run_options(parser)
 
@@ -66,13 +70,15 @@ def run(options: Namespace) -> int:
 
     from policylearn.cli.progress import add_bar, progress_bars
     from policylearn.cli.training_progress import TrainingBar
-    from policylearn.training import load_source, train
+    from policylearn.training import Trained, load_source, train, train_ensemble
 
     for name in ("lightning.pytorch", "lightning.fabric"):
         logging.getLogger(name).setLevel(logging.WARNING)
     console = Console(stderr=True)
     config = make_config(options)
-    folder = options.output or default_folder(config)
+    if options.ensemble < 1:
+        raise ValueError(f"'ensemble' must be >= 1 (got {options.ensemble})")
+    folder = options.output or default_folder(config, options.ensemble)
     with console.status(f"loading {config.data.name}"):
         source = load_source(config.data)
     announce(console, config, source, folder)
@@ -83,10 +89,25 @@ def run(options: Namespace) -> int:
         def callbacks_of(title: str) -> Sequence[lightning.Callback]:
             return [TrainingBar(progress, add_bar(progress, title), title, metric)]
 
-        done = train(config, source, folder, resume=options.resume, callbacks_of=callbacks_of)
+        if options.ensemble > 1:
+            train_ensemble(config, source, folder, options.ensemble, resume=options.resume, callbacks_of=callbacks_of)
+            done = Trained(folder, {})
+        else:
+            done = train(config, source, folder, resume=options.resume, callbacks_of=callbacks_of)
     if first:
-        report(Console(), config, source, done)
+        outcomes = finish_all(folder, source, config)
+        report(Console(), config, source, done if done.metrics else Trained(folder, outcomes[0].metrics), outcomes)
     return 0
+
+
+def finish_all(folder: Path, source: Source, config: RunConfig) -> list[Outcome]:
+    """Predictions, calibration and scores of the run, or of each fold."""
+    from policylearn.prediction import finish
+
+    folds = len(source.dataset.splits)
+    if folds == 1 or config.data.fold is not None:
+        return [finish(folder, source, fold=config.data.fold or 0)]
+    return [finish(folder / f"fold-{fold}", source, fold=fold) for fold in range(folds)]
 
 
 def make_config(options: Namespace) -> RunConfig:
@@ -109,14 +130,15 @@ def make_config(options: Namespace) -> RunConfig:
     return changed(base, nested(given), "the command line")
 
 
-def default_folder(config: RunConfig) -> Path:
+def default_folder(config: RunConfig, members: int = 1) -> Path:
     """A folder below runs/ that says what was run."""
     data = Path(config.data.name).name.split(".")[0]
     target = f"-{'-'.join(config.data.target)}" if config.data.target else ""
     policy = config.selection.name
     picks = "" if policy in ("none", "full") else f"-t{config.selection.picks}"
     fold = "" if config.data.fold is None else f"-fold{config.data.fold}"
-    return Path("runs") / f"{data}{target}-{policy}{picks}{fold}-seed{config.fit.seed}"
+    together = f"-ensemble{members}" if members > 1 else ""
+    return Path("runs") / f"{data}{target}-{policy}{picks}{fold}-seed{config.fit.seed}{together}"
 
 
 def announce(console: Console, config: RunConfig, source: Source, folder: Path) -> None:
@@ -140,7 +162,9 @@ def announce(console: Console, config: RunConfig, source: Source, folder: Path) 
     )
 
 
-def report(console: Console, config: RunConfig, source: Source, done: Trained) -> None:
+def report(
+    console: Console, config: RunConfig, source: Source, done: Trained, outcomes: Sequence[Outcome] = ()
+) -> None:
     """The table at the end, and the folder."""
     from rich.table import Table
 
@@ -151,15 +175,31 @@ def report(console: Console, config: RunConfig, source: Source, done: Trained) -
     deviation = f" ± {metrics['test_deviation']:.4f}" if "test_deviation" in metrics else ""
     table.add_row(
         metrics["metric"],
-        f"{metrics['valid']:.4f}",
-        f"{metrics['test']:.4f}{deviation}",
+        f"{metrics['valid']:.4f}" if metrics["valid"] is not None else "-",
+        f"{metrics['test']:.4f}{deviation}" if metrics["test"] is not None else "-",
         str(metrics["best_epoch"] + 1),
         str(metrics["epochs"]),
         f"{metrics['seconds']:.0f}",
         f"{sum(metrics['parameters'].values()):,}",
     )
     console.print(table)
+    for line in coverage_lines(outcomes):
+        console.print(line, highlight=False, markup=False, soft_wrap=True)
     console.print(f"run folder: {done.folder}", highlight=False, markup=False, soft_wrap=True)
+
+
+def coverage_lines(outcomes: Sequence[Outcome]) -> Iterator[str]:
+    """How often the intervals or sets held the truth on the test part, all folds together."""
+    measured = [(one.calibration, one.calibration.coverage) for one in outcomes if one.calibration is not None]
+    known = [(found, coverage) for found, coverage in measured if coverage is not None]
+    if not known:
+        return
+    labels = sum(coverage.labels for _, coverage in known)
+    share = sum(coverage.share * coverage.labels for _, coverage in known) / labels
+    size = sum(coverage.size * coverage.labels for _, coverage in known) / labels
+    found, coverage = known[0]
+    things = f"intervals of mean width {size:.3g}" if found.kind == "interval" else f"sets of {size:.2f} labels"
+    yield f"{coverage.level:.0%} {things} (calibrated on valid) held {share:.1%} of {labels:,} labels of the test part"
 
 
 COMMAND = Command("train", HELP, add_options, run, about=ABOUT)

@@ -18,21 +18,26 @@ YES = 0.5
 
 @dataclass(frozen=True)
 class AnswerColumns:
-    """What a prediction writes into a row, in this order: the prediction, probabilities, spread, picks, error.
+    """What a prediction writes into a row, in this order.
+
+    The prediction, probabilities, std, interval or set, picks, error.
 
     Regression has ``predicted_TARGET``. Classes have ``predicted_TARGET``, the likeliest class, and
     ``probability_CLASS`` each. Yes/no has ``predicted_TARGET`` and ``probability_TARGET``, the probability of yes;
     where the two values have names, ``probability_NAME`` of the second (with several targets
-    ``probability_TARGET_NAME``).
+    ``probability_TARGET_NAME``). ``std_...`` is the deviation over an ensemble's members, ``lower_TARGET`` and
+    ``upper_TARGET`` the interval of regression, ``set_TARGET`` the labels that cannot be ruled out, with ``|`` between.
 
     Args:
         task: what is predicted.
-        spread: whether there is a ``spread_...`` for each number.
+        std: whether there is a ``std_...`` for each number.
+        bounds: whether there are intervals or sets.
         picks: the name of the column of picked nodes; None leaves it out.
     """
 
     task: Task
-    spread: bool = False
+    std: bool = False
+    bounds: bool = False
     picks: str | None = None
 
     def names(self, taken: Sequence[str]) -> list[str]:
@@ -42,8 +47,11 @@ class AnswerColumns:
         names = [f"predicted_{target}" for target in task.targets]
         if task.kind != "regression":
             names += [f"probability_{subject}" for subject in subjects]
-        if self.spread:
-            names += [f"spread_{subject}" for subject in subjects]
+        if self.std:
+            names += [f"std_{subject}" for subject in subjects]
+        if self.bounds:
+            ends = ("lower", "upper") if task.kind == "regression" else ("set",)
+            names += [f"{end}_{target}" for target in task.targets for end in ends]
         names += [] if self.picks is None else [self.picks]
         names.append(ERROR)
         suffix, again = "", 2
@@ -60,8 +68,13 @@ class AnswerColumns:
         """
         numbers = [list(map(str, row)) for row in answer.values]
         rows = numbers if self.task.kind == "regression" else self._labelled(answer.values, numbers)
-        if answer.spread is not None:
-            rows = [row + list(map(str, spread)) for row, spread in zip(rows, answer.spread, strict=True)]
+        if answer.std is not None:
+            rows = [row + list(map(str, std)) for row, std in zip(rows, answer.std, strict=True)]
+        if answer.lower is not None and answer.upper is not None:
+            ends = np.stack([answer.lower, answer.upper], axis=2).reshape(len(rows), -1)
+            rows = [row + list(map(str, both)) for row, both in zip(rows, ends, strict=True)]
+        if answer.labels is not None:
+            rows = [row + self._sets(fits) for row, fits in zip(rows, answer.labels, strict=True)]
         if self.picks is not None:
             picked = [" ".join(map(str, nodes)) for nodes in answer.picks]
             rows = [[*row, picked[owner]] for row, owner in zip(rows, owners, strict=True)]
@@ -76,6 +89,11 @@ class AnswerColumns:
             return list(task.classes)
         yes = task.classes[1]
         return [yes] if len(task.targets) == 1 else [f"{target}_{yes}" for target in task.targets]
+
+    def _sets(self, fits: Array) -> list[str]:
+        """The names of the labels in the set of each target, ``(targets, labels)``."""
+        names = self.task.classes or ("0", "1")
+        return ["|".join(name for name, fit in zip(names, row, strict=True) if fit) for row in fits]
 
     def _labelled(self, values: Array, numbers: list[list[str]]) -> list[list[str]]:
         """Probabilities with the names of the likeliest classes before them."""

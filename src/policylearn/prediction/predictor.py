@@ -1,10 +1,11 @@
-"""A trained model that answers: values, picked nodes, and how much an answer hangs on the picks."""
+"""A trained model, or an ensemble of them, that answers: values, how sure they are, and picked nodes."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -15,10 +16,11 @@ from policylearn.data import BatchLoader, DataError, PackedGraphs, Task
 from policylearn.data.packed import Array
 from policylearn.models import SubgraphGNN
 from policylearn.nn import Graphs
+from policylearn.prediction.calibration import USUAL, Calibration, label_chances
 from policylearn.prediction.input_graphs import Items, find_misfits, pack_items
-from policylearn.prediction.sampled_bags import sampled_outputs
+from policylearn.training.ensemble import load_members
 from policylearn.training.evaluation import answers
-from policylearn.training.runs import Run, load_run
+from policylearn.training.runs import Run
 
 
 class BatchWarning(UserWarning):
@@ -34,10 +36,12 @@ def load(run: str | Path) -> Predictor:
     Example:
         >>> policylearn.load("runs/molecules").predict(["CCO", "c1ccccc1"])  # doctest: +SKIP
     """
-    found = load_run(Path(run))
-    predictor = Predictor(found, found.build())
+    folder = Path(run)
+    members = load_members(folder)
+    first, *others = (found.build() for found in members)
+    predictor = Predictor(members[0], first, tuple(others), Calibration.load(folder))
     if predictor.depends_on_batch:
-        warnings.warn(dependence(found), BatchWarning, stacklevel=2)
+        warnings.warn(dependence(members[0]), BatchWarning, stacklevel=2)
     return predictor
 
 
@@ -46,17 +50,25 @@ class Answer:
     """What a model says of some graphs.
 
     Args:
-        values: in the data's units, or probabilities.
-        picks: the nodes that were marked, counted within each graph.
-        spread: standard deviation of the values over drawn bags, where it was asked for.
+        values: in the data's units, or probabilities; an ensemble's mean.
+        picks: the nodes that were marked, counted within each graph; an ensemble's are those that any member marked,
+            the ones that most members marked first.
+        std: standard deviation of the values over the members of an ensemble; None for one model.
+        lower: lower ends of the intervals; None without calibration, and where labels are predicted.
+        upper: their upper ends.
+        labels: which labels are in the set of each target; None without calibration, and where numbers are predicted.
 
     Shapes:
-        values and spread ``(R, outputs)``, a row a graph (node-level tasks: a row a node); picks G lists.
+        values, std, lower and upper ``(R, outputs)``, one row per graph (node-level tasks: one per node); picks G
+        lists; labels ``(R, targets, labels)``.
     """
 
     values: Array
     picks: list[list[int]]
-    spread: Array | None = None
+    std: Array | None = None
+    lower: Array | None = None
+    upper: Array | None = None
+    labels: Array | None = None
 
 
 @dataclass(frozen=True, repr=False)
@@ -69,12 +81,21 @@ class Predictor:
     is asked for. Move ``model`` to another device to predict there.
 
     Args:
-        run: the run that it comes from.
+        run: the run that it comes from; of an ensemble, the first.
         model: the trained model, in evaluation mode.
+        others: the other members of an ensemble.
+        calibration: what makes intervals; None where the run has none.
     """
 
     run: Run
     model: SubgraphGNN
+    others: tuple[SubgraphGNN, ...] = ()
+    calibration: Calibration | None = None
+
+    @property
+    def models(self) -> tuple[SubgraphGNN, ...]:
+        """All members; one model is an ensemble of one."""
+        return (self.model, *self.others)
 
     @property
     def task(self) -> Task:
@@ -99,57 +120,46 @@ class Predictor:
         """
         return self.answer(items, batch_size=batch_size).values
 
-    @torch.inference_mode()
     def picks(self, items: Items, *, batch_size: int | None = None) -> list[list[int]]:
         """The nodes that the policy marks in each graph, in the order of its picks, counted within the graph.
 
         Atoms count from 0 in the order of the SMILES. A policy without picks gives empty lists.
         """
-        return [
-            picked
-            for graphs in self._batches(items, batch_size)
-            for picked in local_picks(self.model.select(graphs), graphs)
-        ]
+        return self.answer(items, batch_size=batch_size).picks
 
     @torch.inference_mode()
-    def spread(self, items: Items, *, samples: int = 16, seed: int = 0, batch_size: int | None = None) -> Array:
-        """Standard deviation of the predictions over bags that the policy draws, ``(R, outputs)``.
+    def answer(self, items: Items, *, batch_size: int | None = None, level: float = USUAL) -> Answer:
+        """Values, picks, and what is known of their error.
 
         Args:
-            items: the graphs.
-            samples: K >= 2, bags a graph.
-            seed: of the draws, which depend on it and on the graph alone.
+            items: the graphs; a `DataError` names the first one that cannot be used and why.
             batch_size: graphs looked at together; None takes the run's.
+            level: how often intervals and sets shall hold the truth.
         """
-        self.check_spread(samples, seed)
-        parts = [self._spread(graphs, samples, seed) for graphs in self._batches(items, batch_size)]
-        return self._stacked(parts)
-
-    @torch.inference_mode()
-    def answer(self, items: Items, *, batch_size: int | None = None, samples: int = 0, seed: int = 0) -> Answer:
-        """Values and picks at once, and with ``samples`` > 0 the spread; the arguments are those of `spread`."""
-        if samples:
-            self.check_spread(samples, seed)
-        values, picks, spread = [], [], []
+        picks: list[list[int]] = []
+        parts: list[list[Array]] = [[] for _ in self.models]
         for graphs in self._batches(items, batch_size):
-            selection = self.model.select(graphs)
-            values.append(answers(self.model.predict(graphs, selection), self.task).cpu().numpy())
-            picks += local_picks(selection, graphs)
-            if samples:
-                spread.append(self._spread(graphs, samples, seed))
-        return Answer(self._stacked(values), picks, self._stacked(spread) if samples else None)
+            drawn = []
+            for model, values in zip(self.models, parts, strict=True):
+                selection = model.select(graphs)
+                values.append(answers(model.predict(graphs, selection), self.task).cpu().numpy())
+                drawn.append(local_picks(selection, graphs))
+            picks += [by_votes(lists) for lists in zip(*drawn, strict=True)] if self.others else drawn[0]
+        members = np.stack([self._stacked(values) for values in parts])  # (members, R, outputs)
+        if not self.others:
+            return self.judged(Answer(members[0], picks), level)
+        mean, std = members.mean(axis=0, dtype=np.float64), members.std(axis=0, ddof=1, dtype=np.float64)
+        return self.judged(Answer(mean.astype(members.dtype), picks, std.astype(members.dtype)), level)
 
-    def check_spread(self, samples: int, seed: int) -> None:
-        """Raise unless the policy draws and the numbers make sense."""
-        selection = self.run.config.selection
-        if selection.name not in ("learned", "random") or selection.picks == 0:
-            picks = f" with {selection.picks} picks" if selection.name in ("learned", "random") else ""
-            raise ValueError(
-                f"the policy '{selection.name}'{picks} draws nothing, so its predictions have no spread;"
-                " ask for it of a run with a learned or random policy"
-            )
-        if samples < 2 or seed < 0:
-            raise ValueError(f"a spread needs 'samples' >= 2 and 'seed' >= 0 (got {samples} and {seed})")
+    def judged(self, answer: Answer, level: float = USUAL) -> Answer:
+        """The answer with intervals or sets, where the run has calibration."""
+        found = self.calibration
+        if found is None:
+            return answer
+        if found.kind == "set":
+            return replace(answer, labels=found.label_set(label_chances(self.task, answer.values), level))
+        lower, upper = found.interval(answer.values, answer.std, level)
+        return replace(answer, lower=lower, upper=upper)
 
     def misfits(self, graphs: PackedGraphs) -> dict[int, str]:
         """Why graphs cannot be predicted on, by position."""
@@ -174,20 +184,15 @@ class Predictor:
         for batch in BatchLoader(packed, batch_size=size):
             yield Graphs.of(batch.to(device))
 
-    def _spread(self, graphs: Graphs, samples: int, seed: int) -> Array:
-        outputs = sampled_outputs(self.model, graphs, samples, seed)  # (K, R, outputs)
-        drawn = answers(outputs.flatten(0, 1), self.task).view_as(outputs)
-        deviation: Array = drawn.double().std(dim=0).to(drawn.dtype).cpu().numpy()
-        return deviation
-
     def _stacked(self, parts: list[Array]) -> Array:
         return np.concatenate(parts) if parts else np.zeros((0, self.task.outputs), dtype=np.float32)
 
     def __repr__(self) -> str:
         facts, selection = self.run.facts, self.run.config.selection
+        members = f", {len(self.models)} members" if self.others else ""
         return (
             f"Predictor({str(self.run.folder)!r}: {self.task.kind} of {', '.join(self.task.targets)},"
-            f" trained on {facts.dataset['name']} with policy {selection.name!r}, {selection.picks} picks)"
+            f" trained on {facts.dataset['name']} with policy {selection.name!r}, {selection.picks} picks{members})"
         )
 
 
@@ -195,6 +200,12 @@ def local_picks(selection: Selection, graphs: Graphs) -> list[list[int]]:
     """The picks of each graph, counted within the graph."""
     columns = selection.local_roots(graphs.ptr).t().tolist()  # (T, G) -> G lists
     return [[node for node in column if node != NO_PICK] for column in columns]
+
+
+def by_votes(lists: Sequence[list[int]]) -> list[int]:
+    """The nodes of several lists, those in most lists first, then in the order of the lists."""
+    votes = Counter(node for nodes in lists for node in dict.fromkeys(nodes))
+    return [node for node, _ in votes.most_common()]
 
 
 def dependence(run: Run) -> str:

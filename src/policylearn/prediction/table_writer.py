@@ -15,6 +15,7 @@ from policylearn.data import DataError, PackedGraphs
 from policylearn.data.atomic import replacing
 from policylearn.data.convert import open_rows
 from policylearn.prediction.answer_columns import AnswerColumns
+from policylearn.prediction.calibration import USUAL
 from policylearn.prediction.predictor import Predictor
 from policylearn.prediction.table_reader import Block, graph_blocks, molecule_blocks
 
@@ -29,14 +30,12 @@ class Wanted:
     Args:
         batch_size: graphs looked at together; None takes the run's.
         picks: whether to write the picked nodes.
-        samples: K > 0 writes the spread over K drawn bags.
-        seed: of the draws.
+        level: how often intervals and sets shall hold the truth, where the run has calibration.
     """
 
     batch_size: int | None = None
     picks: bool = False
-    samples: int = 0
-    seed: int = 0
+    level: float = USUAL
 
 
 @dataclass(frozen=True)
@@ -105,8 +104,9 @@ def check(predictor: Predictor, source: Path, output: Path, wanted: Wanted | Non
     selection = predictor.run.config.selection
     if wanted.picks and (selection.name == "none" or (selection.picks == 0 and selection.name != "full")):
         raise ValueError(f"the policy '{selection.name}' of {predictor.run.folder} picks no nodes; leave --picks out")
-    if wanted.samples:
-        predictor.check_spread(wanted.samples, wanted.seed)
+    if predictor.calibration is not None and wanted.level not in predictor.calibration.levels:
+        known = ", ".join(f"{level:g}" for level in predictor.calibration.levels)
+        raise ValueError(f"'interval' must be one of {known} (got {wanted.level:g})")
     return wanted
 
 
@@ -130,7 +130,12 @@ def write(
         wanted: what to write besides the predictions.
         progress: told how far it is.
     """
-    columns = AnswerColumns(predictor.task, wanted.samples > 0, picks if wanted.picks else None)
+    columns = AnswerColumns(
+        predictor.task,
+        std=bool(predictor.others),
+        bounds=predictor.calibration is not None,
+        picks=picks if wanted.picks else None,
+    )
     names = columns.names(header)
     rows = failed = 0
     with replacing(output) as part, opened(part, output) as file:
@@ -140,9 +145,7 @@ def write(
             answered: Iterator[list[str]] = iter(())
             if block.graphs is not None:
                 # One block is one batch, whatever its rows are.
-                answer = predictor.answer(
-                    block.graphs, batch_size=wanted.batch_size, samples=wanted.samples, seed=wanted.seed
-                )
+                answer = predictor.answer(block.graphs, batch_size=wanted.batch_size, level=wanted.level)
                 answered = iter(columns.cells(answer, block.owners))
             nothing = [""] * (len(names) - 1)
             for cells, error in zip(block.cells, block.errors, strict=True):

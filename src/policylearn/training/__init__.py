@@ -3,6 +3,7 @@
 from policylearn.settings.parsing import ConfigError, changed, read_config, to_yaml, with_setting
 from policylearn.settings.run_config import DataConfig, FitConfig, OptimConfig, RunConfig
 from policylearn.training.data_source import Source, load_source
+from policylearn.training.ensemble import load_members, train_ensemble
 from policylearn.training.evaluation import answers, evaluate
 from policylearn.training.fit import Fitted, fit
 from policylearn.training.folds import Trained, train
@@ -27,11 +28,13 @@ __all__ = [
     "evaluate",
     "evaluate_again",
     "fit",
+    "load_members",
     "load_run",
     "load_source",
     "make_model",
     "read_config",
     "to_yaml",
     "train",
+    "train_ensemble",
     "with_setting",
 ]

@@ -1,0 +1,86 @@
+"""Several trainings that differ by their seed alone, in one folder: what predicts as their mean."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import lightning
+
+from policylearn.data.atomic import write_text
+from policylearn.settings.run_config import RunConfig
+from policylearn.training.data_source import Source
+from policylearn.training.fit import fit, prepare
+from policylearn.training.runs import Run, RunError, load_run
+
+ENSEMBLE = "ensemble.json"
+"""Names the members of a finished ensemble; a folder without it holds one run, folds, or nothing that has finished."""
+FEWEST = 2
+
+
+def train_ensemble(
+    config: RunConfig,
+    source: Source,
+    folder: Path,
+    members: int,
+    *,
+    resume: bool = False,
+    callbacks_of: Callable[[str], Sequence[lightning.Callback]] = lambda _title: (),
+) -> tuple[Path, ...]:
+    """Train members with the seeds ``seed``, ``seed + 1``, ..., each a run folder below ``folder``; give the folders.
+
+    Args:
+        config: of the first member.
+        source: the data of all.
+        folder: the ensemble's; it must be new, unless ``resume``.
+        members: how many, at least two.
+        resume: keep the members that are there, whole or begun, and train the rest; more members than before are added.
+        callbacks_of: makes the callbacks of each training, given its title.
+    """
+    splits = source.dataset.splits
+    if members < FEWEST:
+        raise ValueError(f"'ensemble' must be >= {FEWEST} (got {members}); leave it out to train one model")
+    if len(splits) > 1 and config.data.fold is None:
+        raise ValueError(
+            f"an ensemble learns from one split, and {source.dataset.name} is split into {len(splits)} folds;"
+            " choose one with --fold, or another split with --data.split"
+        )
+    prepare(folder, resume=resume)
+    folders = tuple(folder / f"member-{number + 1}" for number in range(members))
+    for number, inner in enumerate(folders):
+        one = replace(config, fit=replace(config.fit, seed=config.fit.seed + number))
+        begun = inner.exists()
+        title = f"member {number + 1} of {members}"
+        fit(one, source, inner, fold=config.data.fold or 0, resume=begun, callbacks=callbacks_of(title))
+    write_text(folder / ENSEMBLE, json.dumps({"members": [inner.name for inner in folders]}, indent=2) + "\n")
+    return folders
+
+
+def load_members(folder: Path) -> tuple[Run, ...]:
+    """The runs that a folder answers with: those of an ensemble, or the one that it holds itself.
+
+    Args:
+        folder: what ``policylearn train`` printed.
+    """
+    listed = folder / ENSEMBLE
+    if not listed.is_file():
+        begun = sorted(path.name for path in folder.glob("member-*"))
+        if begun:
+            raise RunError(
+                f"{folder}: the ensemble has not finished ({len(begun)} members begun); go on with 'policylearn train"
+                f" ... -o {folder} --resume', or give one of them, such as {folder / begun[0]}"
+            )
+        return (load_run(folder),)
+    content: dict[str, Any] = json.loads(listed.read_text(encoding="utf-8"))
+    runs = tuple(load_run(folder / Path(name).name) for name in content["members"])
+    first = runs[0].facts
+    for run in runs[1:]:
+        if run.facts.task != first.task or run.facts.dataset["fingerprint"] != first.dataset["fingerprint"]:
+            raise RunError(
+                f"{run.folder}: was trained on other data than {runs[0].folder}, so their mean has no meaning;"
+                f" take it out of {listed}, or train it again"
+            )
+    return runs
