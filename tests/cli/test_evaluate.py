@@ -87,7 +87,7 @@ def test_info_on_a_run(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     logged = json.loads((run / "metrics.json").read_text())
     for expected in (
         "m.csv, 100 graphs, fingerprint",
-        "regression of logS, a prediction a graph",
+        "regression of logS, one prediction per graph",
         "learned, 2 picks, mode incremental, estimator rloo",
         "2 layers of gin, 8 channels, batch norm, residual",
         f"{logged['test']:.6g}",
@@ -120,7 +120,7 @@ def test_info_on_the_installation(
 ) -> None:
     monkeypatch.setenv("POLICYLEARN_DATA", str(tmp_path))
     (tmp_path / "csl.npz").touch()
-    assert main(["info"]) == 0
+    assert main(["info", "--devices"]) == 0
     rows = dict(line.strip("│").split("│", 1) for line in capsys.readouterr().out.splitlines() if line.startswith("│"))
     rows = {name.strip(): value.strip() for name, value in rows.items()}
     assert rows["datasets there"] == "csl"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -95,7 +96,24 @@ def test_a_fault_of_the_program_keeps_its_traceback(monkeypatch: pytest.MonkeyPa
         main(["datasets"])
 
 
-def test_help_needs_no_torch() -> None:
-    code = "import sys, policylearn.cli\ntry: policylearn.cli.main(['--help'])\nexcept SystemExit: pass\n"
-    code += "assert 'torch' not in sys.modules and 'matplotlib' not in sys.modules"
-    subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
+HEAVY = ("torch", "torch_geometric", "lightning", "rdkit", "numba", "matplotlib", "scipy", "sklearn", "networkx")
+OLD_RUN = Path(__file__).parents[1] / "prediction" / "runs_of_0_1" / "full"
+QUICK = [f"{path.removeprefix('policylearn')} --help".strip() for path in COMMANDS]
+QUICK += ["train zinc --nosuch", "theory learn --nosuch", "datasets", "info", f"info {OLD_RUN}"]
+
+
+def test_what_only_says_something_imports_nothing_heavy() -> None:
+    """One process for all: a module that one command imports is there for the next."""
+    code = f"""
+import sys
+from policylearn.cli import main
+for words in {QUICK!r}:
+    try:
+        main(words.split())
+    except SystemExit:
+        pass
+    found = [name for name in {HEAVY!r} if name in sys.modules]
+    assert not found, (words, found)
+"""
+    done = subprocess.run([sys.executable, "-c", code], check=False, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr

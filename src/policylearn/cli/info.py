@@ -13,8 +13,8 @@ from policylearn.cli.command import Command, Parser
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from policylearn.models import NetworkConfig
-    from policylearn.training import Run
+    from policylearn.settings import NetworkConfig
+    from policylearn.settings.run_files import RunFiles
 
 HELP = "show this installation, or what a run was trained on and how well"
 
@@ -27,6 +27,7 @@ def add_options(parser: Parser) -> None:
     parser.add_argument(
         "run", type=Path | None, nargs="?", default=None, help="a run folder; none for the installation"
     )
+    parser.add_argument("--devices", action="store_true", help="ask torch what it can run on, which takes seconds")
 
 
 def run(options: Namespace) -> int:
@@ -37,18 +38,19 @@ def run(options: Namespace) -> int:
     # A pipe has no width: its lines are never cut or folded.
     wide = Console(width=None if console.is_terminal else 1000)
     if options.run is None:
-        wide.print(two_columns("policylearn", installation()))
+        rows = [*installation(), *(devices() if options.devices else ())]
+        wide.print(two_columns("policylearn", rows))
         return 0
-    from policylearn.prediction.predictor import dependence
-    from policylearn.training import load_run
+    from policylearn.settings.run_files import batch_warning, read_run_files
 
     folder, folds = find_folds(options.run)
-    found = load_run(folder)
+    found = read_run_files(folder)
+    facts = found.facts
     wide.print(two_columns(str(options.run), describe(found, folds)))
-    if found.facts.dataset.get("caveat"):
-        warn(console, f"{found.facts.dataset['name']}: {found.facts.dataset['caveat']}")
-    if found.facts.depends_on_batch:
-        warn(console, dependence(found))
+    if facts["dataset"].get("caveat"):
+        warn(console, f"{facts['dataset']['name']}: {facts['dataset']['caveat']}")
+    if facts["depends_on_batch"]:
+        warn(console, batch_warning(folder, found.config, facts["evaluation_batch_size"]))
     return 0
 
 
@@ -71,28 +73,18 @@ def two_columns(title: str, rows: Iterable[tuple[str, str]]) -> Table:
 
 
 def installation() -> Iterable[tuple[str, str]]:
-    """What is installed and what is there to work with."""
+    """What is installed and what is there to work with; nothing heavy is imported for it."""
     import os
     import platform
     from importlib.metadata import version
     from importlib.util import find_spec
 
-    import torch
-
     from policylearn.data import CATALOG, data_root
-    from policylearn.fast import has_numba, product_source, wanted_kernels
-    from policylearn.training.provenance import PACKAGES
+    from policylearn.settings.provenance import versions
 
-    for name in PACKAGES:
-        yield name, version(name)
+    yield from versions("numba").items()
     yield "Python", f"{platform.python_version()} on {platform.system()} {platform.machine()}"
-    yield "torch threads", f"{torch.get_num_threads()} of {os.cpu_count()} cores"
-    gpus = [torch.cuda.get_device_name(index) for index in range(torch.cuda.device_count())]
-    metal = ["mps"] if torch.backends.mps.is_available() else []
-    yield "devices", ", ".join(["cpu", *gpus, *metal])
-    compiled = f"compiled by numba on the CPU, products by {product_source()}" if has_numba() else ""
-    kernels = compiled or "plain PyTorch, as numba cannot be imported"
-    yield "kernels", f"{kernels} (POLICYLEARN_KERNELS is {wanted_kernels()})"
+    yield "cores", str(os.cpu_count())
     for extra, package in EXTRAS.items():
         there = find_spec(package) is not None
         yield f"extra '{extra}'", f"{package} {version(package)}" if there else f"not installed: {package}"
@@ -103,9 +95,24 @@ def installation() -> Iterable[tuple[str, str]]:
     yield "datasets absent", ", ".join(name for name, there in present.items() if not there) or "none"
 
 
+def devices() -> Iterable[tuple[str, str]]:
+    """What a model can run on here."""
+    import torch
+
+    from policylearn.fast import has_numba, product_source, wanted_kernels
+
+    gpus = [torch.cuda.get_device_name(index) for index in range(torch.cuda.device_count())]
+    metal = ["mps"] if torch.backends.mps.is_available() else []
+    yield "devices", ", ".join(["cpu", *gpus, *metal])
+    yield "torch threads", str(torch.get_num_threads())
+    compiled = f"compiled by numba on the CPU, products by {product_source()}" if has_numba() else ""
+    kernels = compiled or "plain PyTorch, as numba cannot be imported"
+    yield "kernels", f"{kernels} (POLICYLEARN_KERNELS is {wanted_kernels()})"
+
+
 def find_folds(folder: Path) -> tuple[Path, dict[str, Any] | None]:
     """The folder to read and, where it is one of several folds, the metrics of all of them together."""
-    from policylearn.training.runs import FACTS, METRICS
+    from policylearn.settings.run_files import FACTS, METRICS
 
     first = folder / "fold-0"
     if (folder / FACTS).exists() or not (folder / METRICS).exists() or not first.is_dir():
@@ -113,16 +120,16 @@ def find_folds(folder: Path) -> tuple[Path, dict[str, Any] | None]:
     return first, json.loads((folder / METRICS).read_text(encoding="utf-8"))
 
 
-def describe(found: Run, folds: dict[str, Any] | None) -> Iterable[tuple[str, str]]:
+def describe(found: RunFiles, folds: dict[str, Any] | None) -> Iterable[tuple[str, str]]:
     """A run in short."""
-    config, facts, task = found.config, found.facts, found.facts.task
+    config, facts, task = found.config, found.facts, found.facts["task"]
     metrics = found.metrics if folds is None else folds
-    data = facts.dataset
-    fold = "" if facts.fold is None or folds else f", fold {facts.fold}"
+    data = facts["dataset"]
+    fold = "" if facts["fold"] is None or folds else f", fold {facts['fold']}"
     yield "data", f"{data['name']}, {data['graphs']:,} graphs{fold}, fingerprint {data['fingerprint'][:12]}"
-    names = f" ({', '.join(task.classes)})" if task.classes else ""
-    yield "task", f"{task.kind} of {', '.join(task.targets)}{names}, a prediction a {task.level}"
-    yield "input", "SMILES, or graphs with OGB's features" if facts.featuriser else "graphs with the same features"
+    names = f" ({', '.join(task['classes'])})" if task["classes"] else ""
+    yield "task", f"{task['kind']} of {', '.join(task['targets'])}{names}, one prediction per {task['level']}"
+    yield "input", "SMILES, or graphs with OGB's features" if facts["featuriser"] else "graphs with the same features"
     selection = config.selection
     picks = "" if selection.name in ("none", "full") else f", {selection.picks} picks"
     learned = f", mode {selection.mode}, estimator {selection.estimator}" if selection.name == "learned" else ""
@@ -135,10 +142,10 @@ def describe(found: Run, folds: dict[str, Any] | None) -> Iterable[tuple[str, st
     fit = config.fit
     yield "training", f"{fit.epochs} epochs of batches of {fit.batch_size}, seed {fit.seed}"
     yield from figures(metrics)
-    yield "evaluation", f"batches of {facts.evaluation_batch_size}, {facts.threads} threads"
-    yield "trained with", ", ".join(f"{name} {version}" for name, version in facts.versions.items())
-    yield "trained on", facts.machine
-    yield "format", str(facts.format)
+    yield "evaluation", f"batches of {facts['evaluation_batch_size']}, {facts['threads']} threads"
+    yield "trained with", ", ".join(f"{name} {version}" for name, version in facts["versions"].items())
+    yield "trained on", facts["machine"]
+    yield "format", str(facts["format"])
 
 
 def figures(metrics: dict[str, Any]) -> Iterable[tuple[str, str]]:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-import torch
-from torch import Tensor
-from torch.nn import functional
+if TYPE_CHECKING:
+    from torch import Tensor
 
 Kind = Literal["regression", "binary", "classes"]
 Level = Literal["graph", "node"]
@@ -85,6 +84,9 @@ class Task:
         Shapes:
             both results ``(R, K)`` (`classes`: ``(R, 1)``); a missing label has loss 0.
         """
+        import torch
+        from torch.nn import functional
+
         if self.kind == "classes":
             value = functional.cross_entropy(output, y.reshape(-1).long(), reduction="none")
             return value.unsqueeze(1), torch.ones_like(value, dtype=torch.bool).unsqueeze(1)

@@ -18,6 +18,7 @@ from policylearn.models import SubgraphGNN
 from policylearn.nn import Graphs
 from policylearn.prediction.calibration import USUAL, Calibration, label_chances
 from policylearn.prediction.input_graphs import Items, find_misfits, pack_items
+from policylearn.settings.run_files import batch_warning
 from policylearn.training.ensemble import load_members
 from policylearn.training.evaluation import answers
 from policylearn.training.runs import Run
@@ -41,7 +42,9 @@ def load(run: str | Path) -> Predictor:
     first, *others = (found.build() for found in members)
     predictor = Predictor(members[0], first, tuple(others), Calibration.load(folder))
     if predictor.depends_on_batch:
-        warnings.warn(dependence(members[0]), BatchWarning, stacklevel=2)
+        found = members[0]
+        text = batch_warning(found.folder, found.config, found.facts.evaluation_batch_size)
+        warnings.warn(text, BatchWarning, stacklevel=2)
     return predictor
 
 
@@ -206,14 +209,3 @@ def by_votes(lists: Sequence[list[int]]) -> list[int]:
     """The nodes of several lists, those in most lists first, then in the order of the lists."""
     votes = Counter(node for nodes in lists for node in dict.fromkeys(nodes))
     return [node for node, _ in votes.most_common()]
-
-
-def dependence(run: Run) -> str:
-    """The warning about a model whose outputs depend on the batch."""
-    paper = run.config.selection.name == "learned" and run.config.selection.mode == "paper"
-    reason = "was trained in 'paper' mode" if paper else "has batch norms without running statistics"
-    return (
-        f"{run.folder}: the model {reason}, so each prediction depends on the other graphs of its batch;"
-        f" batches are cut in the order of the input, {run.facts.evaluation_batch_size} graphs each as in the run's"
-        " evaluation, whatever batch size is asked for"
-    )

@@ -2,13 +2,14 @@
 
 from policylearn.settings.parsing import ConfigError, changed, read_config, to_yaml, with_setting
 from policylearn.settings.run_config import DataConfig, FitConfig, OptimConfig, RunConfig
+from policylearn.settings.run_files import RunError
 from policylearn.training.data_source import Source, load_source
 from policylearn.training.ensemble import load_members, train_ensemble
 from policylearn.training.evaluation import answers, evaluate
 from policylearn.training.fit import Fitted, fit
 from policylearn.training.folds import Trained, train
 from policylearn.training.reevaluation import Evaluation, evaluate_again
-from policylearn.training.runs import Run, RunError, RunFacts, load_run, make_model
+from policylearn.training.runs import Run, RunFacts, load_run, make_model
 
 __all__ = [
     "ConfigError",

@@ -19,6 +19,7 @@ from policylearn.data.atomic import write_text
 from policylearn.fast import model_threads
 from policylearn.models import GraphModel
 from policylearn.settings.run_config import FitConfig, RunConfig
+from policylearn.settings.run_files import CURVES, HISTORY, METRICS, RunError
 from policylearn.training.checkpoints import Checkpoints, newest_readable
 from policylearn.training.curves import draw_curves
 from policylearn.training.data_source import Source
@@ -26,7 +27,7 @@ from policylearn.training.datamodule import GraphData
 from policylearn.training.evaluation import evaluate
 from policylearn.training.history import History
 from policylearn.training.module import RunModule
-from policylearn.training.runs import CURVES, HISTORY, METRICS, RunError, RunFacts, load_run, make_model, save_run
+from policylearn.training.runs import RunFacts, load_run, make_model, save_run
 
 CHECKPOINTS = "checkpoints"
 

@@ -14,9 +14,9 @@ import numpy as np
 from policylearn.data import Split
 from policylearn.data.atomic import write_text
 from policylearn.settings.run_config import RunConfig
+from policylearn.settings.run_files import HISTORY, METRICS
 from policylearn.training.data_source import Source
 from policylearn.training.fit import Fitted, fit
-from policylearn.training.runs import HISTORY, METRICS
 
 CallbacksOf = Callable[[str], Sequence[lightning.Callback]]
 """The callbacks of one training, given its title."""

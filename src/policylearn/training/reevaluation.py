@@ -10,9 +10,10 @@ from typing import Literal
 import torch
 
 from policylearn.data import BatchLoader, DataError
+from policylearn.settings.run_files import RunError
 from policylearn.training.data_source import load_source
 from policylearn.training.evaluation import evaluate
-from policylearn.training.runs import Run, RunError, RunFacts
+from policylearn.training.runs import Run, RunFacts
 
 Part = Literal["train", "valid", "test"]
 

@@ -15,23 +15,10 @@ from policylearn.data.atomic import replacing, write_text
 from policylearn.fast import accelerate
 from policylearn.models import ModelConfig, SubgraphGNN, build_model
 from policylearn.nn import Features
-from policylearn.settings.parsing import read_config, to_yaml
+from policylearn.settings.parsing import to_yaml
+from policylearn.settings.provenance import system, versions
 from policylearn.settings.run_config import RunConfig
-from policylearn.training.provenance import system, versions
-
-FORMAT = 1
-WEIGHTS, CONFIG, METRICS, HISTORY, FACTS, CURVES = (
-    "model.safetensors",
-    "config.yaml",
-    "metrics.json",
-    "history.csv",
-    "run.json",
-    "curves.png",
-)
-
-
-class RunError(ValueError):
-    """A run folder that cannot be used; the message says why and what to do."""
+from policylearn.settings.run_files import CONFIG, FACTS, FORMAT, METRICS, WEIGHTS, RunError, read_run_files
 
 
 @dataclass(frozen=True)
@@ -121,21 +108,8 @@ def save_run(folder: Path, config: RunConfig, facts: RunFacts, model: SubgraphGN
 
 def load_run(folder: Path) -> Run:
     """Read a run folder back."""
-    if not folder.is_dir():
-        raise RunError(f"{folder}: no such run folder; give the folder that 'policylearn train' printed")
-    if not (folder / FACTS).exists():
-        folds = sorted(path.name for path in folder.glob("fold-*"))
-        hint = (
-            f"give one of its folds, such as {folder / folds[0]}" if folds else "it may not have finished: use --resume"
-        )
-        raise RunError(f"{folder}: holds no {FACTS}; {hint}")
-    content = _read_json(folder / FACTS)
-    if content.get("format", 0) > FORMAT:
-        raise RunError(
-            f"{folder}: was written in format {content['format']} by policylearn"
-            f" {content.get('versions', {}).get('policylearn', '?')}, and this version reads up to {FORMAT};"
-            " install a newer policylearn"
-        )
+    files = read_run_files(folder)
+    content = dict(files.facts)
     task = dict(content["task"])
     scaling = task.pop("scaling")
     task = {key: tuple(value) if isinstance(value, list) else value for key, value in task.items()}
@@ -144,17 +118,7 @@ def load_run(folder: Path) -> Run:
     content["task"] = Task(**task)
     for name in ("node_features", "edge_features"):
         content[name] = features_from(content[name])
-    config = read_config(folder / CONFIG)
-    content.setdefault("depends_on_batch", _depended_on_batch(config))
-    metrics = _read_json(folder / METRICS) if (folder / METRICS).exists() else {}
-    return Run(folder, config, RunFacts(**content), metrics)
-
-
-def _depended_on_batch(config: RunConfig) -> bool:
-    """What version 0.1 did not write down: whether norms took their statistics from the batch in evaluation."""
-    selection, prediction = config.selection, config.prediction
-    in_policy = selection.name == "learned" and selection.mode == "paper" and selection.picks > 0
-    return in_policy or (prediction.norm == "batch" and not prediction.track_running_stats)
+    return Run(folder, files.config, RunFacts(**content), files.metrics)
 
 
 def features_from(content: dict[str, Any]) -> Features:
@@ -163,11 +127,3 @@ def features_from(content: dict[str, Any]) -> Features:
         return Features(tuple(content["categorical"]), content["real"])
     sizes = tuple(content["sizes"])
     return Features(sizes) if content["kind"] == "categorical" else Features(real=sizes[0] if sizes else 0)
-
-
-def _read_json(path: Path) -> dict[str, Any]:
-    try:
-        content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    except (json.JSONDecodeError, UnicodeDecodeError) as error:
-        raise RunError(f"{path}: is no valid JSON ({error}); restore the file or train again") from error
-    return content

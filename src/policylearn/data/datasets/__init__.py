@@ -9,7 +9,7 @@ caveats, and settings to train with. The same works in a file of your own that i
                    presets={"learned": {"prediction": {"channels": 64}}}))
 
 ``unpack`` gets the folder of the unpacked archive and returns `PackedGraphs`; without it, ``mine.npz`` is expected in
-the data root.
+the data root. What needs torch or RDKit is imported within ``unpack``, so that listing the datasets is quick.
 """
 
 import importlib

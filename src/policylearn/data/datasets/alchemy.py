@@ -6,7 +6,6 @@ from pathlib import Path
 
 import numpy as np
 
-from policylearn.data.convert.tu import pack_tu_folder
 from policylearn.data.datasets.archives import PARTS, TU_ARCHIVES, check_index, read_index, with_parts
 from policylearn.data.datasets.entry import Entry, Home, numbers
 from policylearn.data.datasets.registry import register
@@ -19,6 +18,8 @@ INDICES = {part: f"{short}_al_10.index" for part, short in PARTS.items()}
 
 def unpack(folder: Path) -> PackedGraphs:
     """The 12,000 graphs out of TUDataset's ``alchemy_full``, in the order train, valid, test."""
+    from policylearn.data.convert.tu import pack_tu_folder
+
     # Only labels are features, as in PyG's TUDataset by default.
     for attributes in ("node_attributes", "edge_attributes"):
         (folder / f"{FOLDER}_{attributes}.txt").unlink(missing_ok=True)

@@ -6,21 +6,23 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-import torch
-from torch_geometric.data import Data
 
-from policylearn.data.convert.pyg import pack_pyg
 from policylearn.data.datasets.archives import BENCHMARKING_GNNS, PARTS, read_index_rows
 from policylearn.data.datasets.entry import Entry, Home, classes
 from policylearn.data.datasets.registry import register
 from policylearn.data.packed import PackedGraphs
-from policylearn.data.safe_pickle import read_plain_pickle
 
 ARCHIVE = "https://www.dropbox.com/s/rnbkp5ubgk82ocu/CSL.zip?dl=1"
 
 
 def unpack(folder: Path) -> PackedGraphs:
     """The 150 graphs and their five folds."""
+    import torch
+    from torch_geometric.data import Data
+
+    from policylearn.data.convert.pyg import pack_pyg
+    from policylearn.data.safe_pickle import read_plain_pickle
+
     matrices = read_plain_pickle(folder / "graphs_Kary_Deterministic_Graphs.pkl")
     labels = torch.load(folder / "y_Kary_Deterministic_Graphs.pt", weights_only=True)
     graphs = []

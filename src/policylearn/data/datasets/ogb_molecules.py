@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from policylearn.data.convert.ogb import pack_ogb_folder
 from policylearn.data.datasets.entry import Entry, Home, numbers, yes_no
 from policylearn.data.datasets.registry import register
 from policylearn.data.packed import PackedGraphs
@@ -18,6 +17,8 @@ TOX21 = (
 
 def unpack(folder: Path) -> PackedGraphs:
     """OGB's CSV layout; its ``.pt`` files are never opened."""
+    from policylearn.data.convert.ogb import pack_ogb_folder
+
     return pack_ogb_folder(folder, split="scaffold")
 
 

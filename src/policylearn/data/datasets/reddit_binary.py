@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from policylearn.data.convert.tu import pack_tu_folder
 from policylearn.data.datasets.archives import TU_ARCHIVES
 from policylearn.data.datasets.entry import Entry, Home, classes
 from policylearn.data.datasets.registry import register
@@ -15,6 +14,8 @@ FOLDER = "REDDIT-BINARY"
 
 def unpack(folder: Path) -> PackedGraphs:
     """TUDataset's text files."""
+    from policylearn.data.convert.tu import pack_tu_folder
+
     return pack_tu_folder(folder, FOLDER)
 
 

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from torch_geometric.data import Data
-
-from policylearn.data.convert.pyg import pack_pyg
 from policylearn.data.datasets.archives import BENCHMARKING_GNNS, PARTS, check_index, read_index, with_parts
 from policylearn.data.datasets.entry import Entry, Home, numbers
 from policylearn.data.datasets.registry import register
 from policylearn.data.packed import PackedGraphs
-from policylearn.data.safe_pickle import read_plain_pickle
 
 ARCHIVE = "https://www.dropbox.com/s/feo9qle74kg48gy/molecules.zip?dl=1"
 
 
 def unpack(folder: Path) -> PackedGraphs:
     """The 12,000 graphs of the subset, in the order train, valid, test."""
+    from torch_geometric.data import Data
+
+    from policylearn.data.convert.pyg import pack_pyg
+    from policylearn.data.safe_pickle import read_plain_pickle
+
     graphs: list[Data] = []
     sizes = []
     for short in PARTS.values():

@@ -11,12 +11,12 @@ from datetime import UTC, datetime
 import torch
 
 from policylearn.fast import has_numba, wanted_kernels
+from policylearn.settings.provenance import commit, describe_machine, versions
 from policylearn.studies.bench.cases import Settings, plan
 from policylearn.studies.bench.groups import Tell, count_steps, measure_group, wants_peak, with_peak
 from policylearn.studies.bench.growth import growth_steps, measure_growth, measure_over_once, over_once_steps
 from policylearn.studies.bench.record import BenchReport, Growth, OverOnce, Timing
 from policylearn.training import DataConfig, load_source
-from policylearn.training.provenance import commit, describe_machine, versions
 
 CONE_FAMILIES = ("path", "grid")
 QUICK_PEAK = "learned-t2"

@@ -14,6 +14,8 @@ import lightning
 import numpy as np
 
 from policylearn.settings.flat import differences, plain
+from policylearn.settings.provenance import commit, describe_machine, versions
+from policylearn.settings.run_files import HISTORY
 from policylearn.studies.experiments.plan import Job, command_of
 from policylearn.studies.experiments.records import Record, run_folder
 from policylearn.studies.experiments.summary import REPEATED
@@ -23,8 +25,6 @@ from policylearn.training.checkpoints import Checkpoints
 from policylearn.training.fit import CHECKPOINTS, describe_dataset
 from policylearn.training.folds import parts_of, read_history
 from policylearn.training.ledger import Ledger, Outcome, OutOfTimeError, run_jobs
-from policylearn.training.provenance import commit, describe_machine, versions
-from policylearn.training.runs import HISTORY
 
 CallbacksOf = Callable[[Job], Sequence[lightning.Callback]]
 SHOWN_APART = ("fit.epochs", "selection.estimator", "selection.mode")

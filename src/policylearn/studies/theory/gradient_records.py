@@ -9,10 +9,10 @@ from statistics import median
 from typing import Any
 
 from policylearn.models import EstimatorName
+from policylearn.settings.provenance import commit, describe_machine, versions
 from policylearn.studies.theory.gradients import GradientConfig, Push, measure
 from policylearn.studies.theory.learning import LearningConfig
 from policylearn.training.ledger import Ledger, read_record, run_jobs
-from policylearn.training.provenance import commit, describe_machine, versions
 from policylearn.wording import markdown_table
 
 HEADINGS = (

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from policylearn.settings.provenance import commit, describe_machine, versions
 from policylearn.studies.theory.learning import METHODS, Evaluation, LearningConfig, Method, first_settled, learn
 from policylearn.training.ledger import Ledger, LedgerError, read_record, run_jobs
-from policylearn.training.provenance import commit, describe_machine, versions
 
 StepListener = Callable[[LearningConfig, int, float, Evaluation | None], None]
 
