@@ -13,7 +13,7 @@ REFUSED = {
     "selction: {}": "there is no setting 'selction'; did you mean 'selection'?",
     "sel: {}": "there is no setting 'sel'; did you mean 'selection'?",
     "epochs: 3": "there is no setting 'epochs'; did you mean 'fit.epochs'?",
-    "qqq: 3": "there is no setting 'qqq'; the top ones are data, ",
+    "qqq: 3": "there is no setting 'qqq'; the top ones are ",
     "selection: {tua: 1}": "there is no setting 'selection.tua'; did you mean 'selection.tau'?",
     "selection: {node: 1}": "there is no setting 'selection.node'; did you mean 'selection.node_dropout'?",
     "fit: {epoch: 3}": "there is no setting 'fit.epoch'; did you mean 'fit.epochs'?",

@@ -83,7 +83,7 @@ def test_batches_that_cannot_be_made_are_refused(source: Source) -> None:
 
 def test_tasks_of_nodes_are_refused(tmp_path: Path) -> None:
     nodes = load_source(DataConfig(name=str(write_graphs(tmp_path / "nodes.npz", node_level=True))))
-    with pytest.raises(ValueError, match="a prediction per node; the benchmark takes datasets of graphs"):
+    with pytest.raises(ValueError, match="predictions per node; the benchmark takes datasets of graphs"):
         Batches(nodes, 4, 1)
 
 

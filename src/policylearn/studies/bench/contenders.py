@@ -36,7 +36,9 @@ class Batches:
     def __init__(self, source: Source, size: int, count: int) -> None:
         graphs, train = source.dataset.graphs, source.dataset.splits[0].train
         if source.dataset.task.level != "graph":
-            raise ValueError(f"'{source.dataset.name}' has a prediction per node; the benchmark takes datasets of graphs")
+            raise ValueError(
+                f"'{source.dataset.name}' has predictions per node; the benchmark takes datasets of graphs"
+            )
         if len(train) < size:
             raise ValueError(
                 f"'{source.dataset.name}' has {len(train)} training graphs and no batch of {size}; use --batch-size"
