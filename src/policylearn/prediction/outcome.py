@@ -19,9 +19,9 @@ from policylearn.prediction.answer_columns import AnswerColumns
 from policylearn.prediction.calibration import Calibration, calibrate, measure_coverage
 from policylearn.prediction.predictor import Answer, Predictor
 from policylearn.prediction.scores import Scores, headline, target_scores
+from policylearn.settings.run_files import METRICS
 from policylearn.training.data_source import Source
 from policylearn.training.ensemble import ENSEMBLE, load_members
-from policylearn.training.runs import METRICS
 
 PREDICTIONS = "predictions.csv"
 

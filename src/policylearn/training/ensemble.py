@@ -12,9 +12,10 @@ import lightning
 
 from policylearn.data.atomic import write_text
 from policylearn.settings.run_config import RunConfig
+from policylearn.settings.run_files import RunError
 from policylearn.training.data_source import Source
 from policylearn.training.fit import fit, prepare
-from policylearn.training.runs import Run, RunError, load_run
+from policylearn.training.runs import Run, load_run
 
 ENSEMBLE = "ensemble.json"
 """Names the members of a finished ensemble; a folder without it holds one run, folds, or nothing that has finished."""
