@@ -11,7 +11,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from policylearn.bags import Bag, Graphs, attached_ego_nets
+from policylearn.bags import NO_PICK, Bag, Graphs, attached_ego_nets
 from policylearn.data.transforms.distances import Distances
 from policylearn.data.transforms.ego_nets import EgoNets
 from policylearn.models.systems.gnn_ak import GNNAK
@@ -19,7 +19,9 @@ from policylearn.models.systems.gnn_sswl import GNNSSWL
 from policylearn.models.systems.ngnn import NGNN
 from policylearn.models.systems.ngnn_sun import NGNNSun
 from policylearn.models.systems.ngnn_zinc import NGNNZinc
+from policylearn.models.systems.reconstruction import ReconstructionGNN
 from policylearn.nn import Features, labelled_ego_nets
+from policylearn.policies import Deck, RandomDeck
 from tests.golden.case import Case, cases_of, check_evaluation, check_training, computed
 
 AK_CASES = cases_of({"GNN-AK", "GNN-AK+"})
@@ -27,7 +29,8 @@ SSWL_CASES = cases_of({"GNN-SSWL", "GNN-SSWL+"})
 NGNN_CASES = cases_of({"NGNN"})
 NGNN_ZINC_CASES = cases_of({"NGNN (ZINC network)"})
 NGNN_SUN_CASES = cases_of({"NGNN (SUN code, ZINC)"})
-CASES = [*AK_CASES, *SSWL_CASES, *NGNN_CASES, *NGNN_ZINC_CASES, *NGNN_SUN_CASES]
+RECONSTRUCTION_CASES = cases_of({"Reconstruction GNN"})
+CASES = [*AK_CASES, *SSWL_CASES, *NGNN_CASES, *NGNN_ZINC_CASES, *NGNN_SUN_CASES, *RECONSTRUCTION_CASES]
 
 DTYPES = pytest.mark.parametrize("dtype", [torch.float64, torch.float32], ids=["float64", "float32"])
 
@@ -36,7 +39,7 @@ def each(cases: list[Path]) -> pytest.MarkDecorator:
     return pytest.mark.parametrize("path", cases, ids=[path.stem for path in cases])
 
 
-def renamer(*rules: tuple[str, str]) -> Callable[[str], str]:
+def renamer(*rules: tuple[str, str | Callable[[re.Match[str]], str]]) -> Callable[[str], str]:
     """Official weight names to ours: every rule that fits is applied, in order."""
 
     def rename(name: str) -> str:
@@ -57,13 +60,22 @@ def outputs(case: Case) -> int:
     return case["eval/prediction"].shape[1]
 
 
-def check_case(case: Case, model: nn.Module, graphs: Graphs, rename: Callable[[str], str]) -> None:
+def check_case(
+    case: Case,
+    model: nn.Module,
+    graphs: Graphs,
+    rename: Callable[[str], str],
+    predict: Callable[[], Tensor] | None = None,
+) -> None:
     """Everything that a case holds of a network."""
+    run = predict or (lambda: model(graphs))
     case.load(model, rename)
     assert sum(weight.numel() for weight in model.parameters()) == case.meta["parameters"]
     with torch.no_grad():
-        check_evaluation(case, model.eval()(graphs))
-    check_training(case, model, model.train()(graphs), rename, graphs.members)
+        model.eval()
+        check_evaluation(case, run())
+    model.train()
+    check_training(case, model, run(), rename, graphs.members)
 
 
 def rows_of(*columns: Tensor) -> list[tuple[float, ...]]:
@@ -295,3 +307,78 @@ def test_ngnn_sun(path: Path, dtype: torch.dtype) -> None:
     bag = model.copies(graphs)
     check_rows_and_edges(case, bag, torch.zeros(bag.num_rows, 0))
     check_case(case, model, graphs, NGNN_SUN_NAMES)
+
+
+# Reconstruction GNN
+
+RECONSTRUCTION_NAMES = renamer(
+    (r"^conv(\d)", lambda found: f"convs.{int(found[1]) - 1}"),
+    (r"^bn(\d)", lambda found: f"norms.{int(found[1]) - 1}"),
+    (r"\.bond_encoder\.0", ".edges.lin1"),
+    (r"\.bond_encoder\.2", ".edges.lin2"),
+    (r"\.mlp\.0", ".mlp.lin1"),
+    (r"\.mlp\.2", ".mlp.lin2"),
+    (r"\.linear\.", ".lin."),
+    (r"\.root_emb\.weight", ".root"),
+    (r"^fc0", "readout.between.0"),
+    (r"^fc4", "lin1"),
+    (r"^fc5", "lin2"),
+    (r"^pred", "lin3"),
+)
+
+
+def deck_of(case: Case) -> Deck:
+    """The members of the case, by what they lack."""
+    graph, ptr = case["deck/graph"], case["ptr"]
+    gone = torch.full((len(graph), case.meta["removed"]), NO_PICK)
+    for member, of in enumerate(graph.tolist()):
+        left = set(case["deck/node"][case["deck/batch"] == member].tolist())
+        missing = sorted(set(range(int(ptr[of]), int(ptr[of + 1]))) - left)
+        gone[member, : len(missing)] = torch.tensor(missing, dtype=torch.long)
+    return Deck(graph, gone)
+
+
+def ways(deck: Deck) -> Tensor:
+    """The members that differ, ``(members, 1 + k)``."""
+    return torch.cat([deck.graph.unsqueeze(1), deck.gone], dim=1).unique(dim=0)
+
+
+@DTYPES
+@each(RECONSTRUCTION_CASES)
+def test_reconstruction(path: Path, dtype: torch.dtype) -> None:
+    case = Case(path, dtype)
+    meta = case.meta
+    model = ReconstructionGNN(
+        Features((meta["node_types"],)),
+        Features((meta["edge_types"],)),
+        RandomDeck(meta["removed"], meta["sample_size"]),
+        base=meta["base"],
+        channels=meta["channels"],
+        outputs=meta["outputs"],
+        layers=meta["layers"],
+    )
+    graphs, deck = Graphs.of(case.batch()), deck_of(case)
+    check_case(case, model, graphs, RECONSTRUCTION_NAMES, lambda: model.predict(graphs, deck))
+
+    bag, (source, target) = deck.bag(graphs), case["deck/edge_index"]
+    assert deck.num_rows(graphs) == bag.num_rows
+    assert rows_of(bag.copy, bag.node) == rows_of(case["deck/batch"], case["deck/node"])
+    edges, kinds = bag.row_adjacency, case["edge_attr"].flatten()
+    ours = rows_of(bag.copy[edges.target], bag.node[edges.source], bag.node[edges.target], kinds[edges.edge])
+    member, node = case["deck/batch"], case["deck/node"]
+    assert ours == rows_of(member[target], node[source], node[target], case["deck/edge_type"])
+
+
+@each(RECONSTRUCTION_CASES)
+def test_decks_are_as_large_as_the_official_ones(path: Path) -> None:
+    """Whole decks are the very same; drawn ones have as many members, and those of the official sampler repeat some."""
+    case = Case(path)
+    graphs, wanted, removed = Graphs.of(case.batch()), deck_of(case), case.meta["removed"]
+    assert len(wanted.graph) - len(ways(wanted)) == case.meta["repeated_subgraphs"]
+    for by_order in (False, True):
+        deck = RandomDeck(removed, case.meta["sample_size"], by_order=by_order)(graphs)
+        assert torch.equal(deck.graph.bincount(), wanted.graph.bincount())
+        if removed == 1 and case.meta["sample_size"] >= int(graphs.sizes.max()):
+            assert rows_of(deck.graph, deck.gone) == rows_of(wanted.graph, wanted.gone)
+        if not by_order:
+            assert len(ways(deck)) == len(deck.graph)

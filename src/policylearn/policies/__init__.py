@@ -1,5 +1,6 @@
 """Policies: which nodes of a graph to mark, and how the picks learn. One protocol, so that any callable can be one."""
 
+from policylearn.policies.decks import Deck, RandomDeck
 from policylearn.policies.draws import Pick, selection_of, top_nodes
 from policylearn.policies.estimators import Estimator, Gapped, Reinforce, Rloo, StraightThrough, leave_one_out
 from policylearn.policies.fixed import FullPolicy, NoPolicy
@@ -17,6 +18,7 @@ from policylearn.policies.ranked import RankedPolicy, degree, subgraph_centralit
 
 __all__ = [
     "BagView",
+    "Deck",
     "Estimator",
     "Evidence",
     "FullPolicy",
@@ -26,6 +28,7 @@ __all__ = [
     "NoPolicy",
     "Pick",
     "Policy",
+    "RandomDeck",
     "RandomPolicy",
     "RankedPolicy",
     "Reinforce",
