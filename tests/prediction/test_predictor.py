@@ -182,7 +182,7 @@ def test_a_newer_format_is_refused(run: Path, tmp_path: Path) -> None:
     folder = copied(run, tmp_path)
     facts = json.loads((folder / "run.json").read_text())
     (folder / "run.json").write_text(json.dumps(facts | {"format": facts["format"] + 1}))
-    with pytest.raises(RunError, match=r"written in format 2 by policylearn .* reads up to 1; install a newer"):
+    with pytest.raises(RunError, match=r"written in format 3 by policylearn .* reads up to 2; install a newer"):
         load(folder)
 
 

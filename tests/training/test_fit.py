@@ -14,6 +14,7 @@ from policylearn.data import BatchLoader, build_metric
 from policylearn.training import RunError, fit, load_run, load_source, train, with_setting
 from policylearn.training.folds import read_history
 from policylearn.training.module import RunModule
+from policylearn.training.prepared_data import prepare_data
 from policylearn.training.runs import make_model
 from tests.training.tiny import tiny_config, write_graphs
 
@@ -78,7 +79,7 @@ def test_the_step_decay_is_the_prediction_networks_alone(graphs: Path) -> None:
     config = tiny_config(graphs, optim={"learning_rate": 0.004, "selection_learning_rate": 0.002, "decay_every": 3})
     source = load_source(config.data)
     task = source.dataset.task
-    model = make_model(config, task, source.node_features, source.edge_features)
+    model = make_model(config, prepare_data(config, source).inputs)
     made = RunModule(model, task, config.optim).configure_optimizers()
     adam, scheduler = made["optimizer"], made["lr_scheduler"]
     rates = []

@@ -16,6 +16,7 @@ from policylearn.data import CATALOG, DataError, Dataset, load_dataset, make_bat
 from policylearn.data.datasets.entry import CONFIGS
 from policylearn.data.root import data_root
 from policylearn.data.synthetic import molecule_like
+from policylearn.models import Inputs
 from policylearn.training import ConfigError, RunConfig, make_model
 from policylearn.training.data_source import describe_features
 from policylearn.training.fit import count_parameters
@@ -199,7 +200,8 @@ def load(name: str) -> Dataset:
 def step_module(config: RunConfig, dataset: Dataset) -> RunModule:
     torch.manual_seed(0)
     features = describe_features(dataset.graphs, dataset.name.startswith("ogbg-mol"))
-    return RunModule(make_model(config, dataset.task, *features), dataset.task, config.optim)
+    inputs = Inputs(*features, outputs=dataset.task.outputs, level=dataset.task.level)
+    return RunModule(make_model(config, inputs), dataset.task, config.optim)
 
 
 @pytest.mark.parametrize("name", preset_names())

@@ -130,6 +130,8 @@ def describe(found: RunFiles, folds: dict[str, Any] | None) -> Iterable[tuple[st
     names = f" ({', '.join(task['classes'])})" if task["classes"] else ""
     yield "task", f"{task['kind']} of {', '.join(task['targets'])}{names}, one prediction per {task['level']}"
     yield "input", "SMILES, or graphs with OGB's features" if facts["featuriser"] else "graphs with the same features"
+    if facts.get("transforms"):
+        yield "transforms", "; ".join(shown_transform(stored) for stored in facts["transforms"])
     selection = config.selection
     picks = "" if selection.name in ("none", "full") else f", {selection.picks} picks"
     learned = f", mode {selection.mode}, estimator {selection.estimator}" if selection.name == "learned" else ""
@@ -146,6 +148,16 @@ def describe(found: RunFiles, folds: dict[str, Any] | None) -> Iterable[tuple[st
     yield "trained with", ", ".join(f"{name} {version}" for name, version in facts["versions"].items())
     yield "trained on", facts["machine"]
     yield "format", str(facts["format"])
+
+
+def shown_transform(stored: dict[str, Any]) -> str:
+    """A transform in short; of lists, such as what it learned, only their length."""
+    parts = [
+        f"{len(value)} {key}" if isinstance(value, list) else f"{key} {value}"
+        for key, value in stored.items()
+        if key != "name"
+    ]
+    return f"{stored['name']} ({', '.join(parts)})" if parts else str(stored["name"])
 
 
 def figures(metrics: dict[str, Any]) -> Iterable[tuple[str, str]]:

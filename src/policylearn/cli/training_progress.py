@@ -21,6 +21,10 @@ class TrainingBar(lightning.Callback):
     def __init__(self, progress: Progress, bar: TaskID, title: str, metric: str) -> None:
         self.progress, self.bar, self.title, self.metric = progress, bar, title, metric
 
+    def on_transform(self, name: str, done: int, total: int) -> None:
+        """Move by the graphs whose structures are computed."""
+        self.progress.update(self.bar, description=name, total=total, completed=done)
+
     def on_train_start(self, trainer: lightning.Trainer, pl_module: lightning.LightningModule) -> None:
         """Begin, at the place where a resumed run goes on."""
         steps, epochs = int(trainer.num_training_batches), trainer.max_epochs or 0

@@ -33,5 +33,9 @@ class ModelConfig:
     """What is pooled first: the copies of each node, or the nodes of each copy."""
     bag: BagConfig = field(default_factory=BagConfig)
     """How copies are made of the picks."""
+    descriptors: int = 0
+    """Numbers per graph that the head reads beside the graph's vector, from the extra 'descriptors'; 0 for none."""
+    descriptor_dropout: float = 0.0
+    """Share of them that is set to zero in training."""
     max_rows: int = MAX_ROWS
     """Rows held at once at inference; without running statistics the bag is held whole, as pieces have others."""

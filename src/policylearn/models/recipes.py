@@ -19,6 +19,7 @@ from policylearn.nn import (
     CopyPool,
     Encoder,
     Features,
+    GraphColumns,
     NodeEncoder,
     NodesThenCopies,
     NormStatistics,
@@ -67,8 +68,9 @@ def build_model(config: ModelConfig) -> SubgraphGNN:
         policy=_build_policy(config, rule, encoder),
         encoder=encoder,
         readout=_build_readout(config),
-        head=MLP(network.channels, 2 * network.channels, config.outputs),
+        head=MLP(network.channels + config.descriptors, 2 * network.channels, config.outputs),
         rule=rule,
+        columns=_build_columns(config),
         max_rows=config.max_rows,
     )
 
@@ -105,6 +107,14 @@ def _build_readout(config: ModelConfig) -> Readout:
     if config.pooling == "min":
         raise ValueError("vectors of copies are pooled by 'mean' or 'sum'; use order 'copies' for 'min'")
     return NodesThenCopies(config.readout, config.pooling)
+
+
+def _build_columns(config: ModelConfig) -> GraphColumns | None:
+    if not config.descriptors:
+        return None
+    if config.level == "node":
+        raise ValueError("descriptors belong to whole graphs, and a task of nodes cannot read them; leave them out")
+    return GraphColumns(config.descriptors, dropout=config.descriptor_dropout)
 
 
 def _build_policy(config: ModelConfig, rule: BagRule, shared: Encoder) -> Policy:

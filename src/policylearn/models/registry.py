@@ -23,7 +23,9 @@ class Inputs:
         edge_features: what edges come with.
         outputs: width of the output.
         level: whether a prediction belongs to a graph or to a node.
-        learned: what the system's transforms learned from the training graphs (vocabularies, degrees), by their name.
+        learned: what transforms learned from the training graphs (vocabularies, degrees), by their name; one that
+            learns nothing has an entry too.
+        descriptors: numbers per graph in the extra 'descriptors'.
     """
 
     node_features: Features = field(default=Features())
@@ -31,6 +33,7 @@ class Inputs:
     outputs: int = 1
     level: Level = "graph"
     learned: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    descriptors: int = 0
 
     def require_graph_level(self, name: str) -> None:
         """Raise a `ValueError` where a system that predicts graphs is asked for nodes."""

@@ -12,6 +12,7 @@ from policylearn.models.protocol import AnyBatch, LossTerms, Objective, graph_co
 from policylearn.nn import (
     CopiesThenNodes,
     Encoder,
+    GraphColumns,
     Readout,
     StreamingReadout,
     can_be_cut,
@@ -35,6 +36,7 @@ class SubgraphGNN(nn.Module):
         readout: from the states of all rows to one vector per graph, or per node.
         head: vectors to outputs.
         rule: how copies are made of the picks.
+        columns: numbers per graph that the head reads beside its vector (see `GraphColumns`); None if there are none.
         max_rows: rows held at once in evaluation without gradients, where the encoder allows for pieces and the readout
             takes them. Where norms take the bag's statistics in evaluation too, the bag is held whole as in training: a
             piece of it has other statistics.
@@ -52,13 +54,14 @@ class SubgraphGNN(nn.Module):
         head: nn.Module,
         *,
         rule: BagRule = mark_nodes,
+        columns: GraphColumns | None = None,
         max_rows: int = MAX_ROWS,
     ) -> None:
         super().__init__()
         if max_rows < 1:
             raise ValueError(f"'max_rows' must be >= 1 (got {max_rows})")
         self.policy, self.encoder, self.readout, self.head = policy, encoder, readout, head
-        self.rule, self.max_rows = rule, max_rows
+        self.rule, self.columns, self.max_rows = rule, columns, max_rows
 
     def forward(self, batch: AnyBatch, *, generator: torch.Generator | None = None) -> Tensor:
         """Select, then predict, ``(G, outputs)`` (node tasks: ``(N, outputs)``)."""
@@ -81,14 +84,13 @@ class SubgraphGNN(nn.Module):
         graphs = Graphs.of(batch)
         selection.validate(graphs.members.repeat(samples).ptr)
         if selection.nodes is not None:
-            return self._of_nodes(selection.nodes[-1], graphs)
+            return self._of_nodes(selection.nodes[-1], graphs, self._beside(graphs))
         if self.training or torch.is_grad_enabled() or samples > 1:
-            return self._outputs(self._encoded(graphs, selection, samples), graphs)
-        output: Tensor = self.head(self.vectors(graphs, selection))
-        return output
+            return self._outputs(self._encoded(graphs, selection, samples), graphs, self._beside(graphs))
+        return self._headed(self.vectors(graphs, selection), self._beside(graphs))
 
     def vectors(self, graphs: Graphs, selection: Selection) -> Tensor:
-        """What the head reads, at inference, ``(G, C)``; a large bag goes through in pieces where that is allowed."""
+        """The graphs' vectors, at inference, ``(G, C)``; a large bag goes through in pieces where that is allowed."""
         readout = self.readout
         if not (can_be_cut(self.encoder) and isinstance(readout, StreamingReadout)):
             return readout(*self._states(graphs, selection), graphs)
@@ -105,14 +107,16 @@ class SubgraphGNN(nn.Module):
         """See `GraphModel`; the mean loss, and what the policy adds so that its picks learn."""
         graphs = Graphs.of(batch)
         samples, selection = self._training_bags(graphs, generator)
+        beside = self._beside(graphs)  # once, so that all bags of a graph see the same
         encoded = [] if selection.nodes is not None else self._encoded(graphs, selection, samples)
 
         def outputs_of(picks: int) -> Tensor:
             """With the unmarked copy and those of so many picks alone, ``(K * G, outputs)``."""
             if selection.nodes is not None:
-                return self._of_nodes(selection.nodes[picks], graphs)
+                return self._of_nodes(selection.nodes[picks], graphs, beside)
             whole = picks == selection.picks
-            return self._outputs(encoded if whole else [bag.prefix(states, picks) for states, bag in encoded], graphs)
+            parts = encoded if whole else [bag.prefix(states, picks) for states, bag in encoded]
+            return self._outputs(parts, graphs, beside)
 
         def costs_of(outputs: Tensor) -> tuple[Tensor, Tensor]:
             """The mean loss, and each graph's own with each of its bags, ``(K, G)``."""
@@ -177,18 +181,28 @@ class SubgraphGNN(nn.Module):
         bag = self.rule(graphs, selection, dtype=self.dtype, unmarked=unmarked)
         return self.encoder(graphs, bag), bag
 
-    def _outputs(self, encoded: list[tuple[Tensor, Bag]], graphs: Graphs) -> Tensor:
+    def _outputs(self, encoded: list[tuple[Tensor, Bag]], graphs: Graphs, beside: Tensor | None) -> Tensor:
         """The outputs for bags that are held whole, ``(K * G, outputs)``."""
         vectors = [self.readout(states, bag, graphs) for states, bag in encoded]
-        output: Tensor = self.head(vectors[0] if len(vectors) == 1 else torch.cat(vectors))
+        return self._headed(vectors[0] if len(vectors) == 1 else torch.cat(vectors), beside)
+
+    def _beside(self, graphs: Graphs) -> Tensor | None:
+        """What the head reads beside the graphs' vectors, ``(G, D)``."""
+        return None if self.columns is None else self.columns(graphs)
+
+    def _headed(self, vectors: Tensor, beside: Tensor | None) -> Tensor:
+        """The outputs, ``(K * G, C)`` and ``(G, D) -> (K * G, outputs)``."""
+        if beside is not None:
+            rounds = len(vectors) // len(beside)
+            vectors = torch.cat([vectors, beside.to(vectors.dtype).repeat(rounds, 1)], dim=1)
+        output: Tensor = self.head(vectors)
         return output
 
-    def _of_nodes(self, nodes: Tensor, graphs: Graphs) -> Tensor:
+    def _of_nodes(self, nodes: Tensor, graphs: Graphs, beside: Tensor | None) -> Tensor:
         """The outputs for nodes that the policy has pooled over their copies, ``(G, outputs)``."""
         if not isinstance(self.readout, CopiesThenNodes):
             raise ValueError("a shared encoder needs a readout that pools copies first: CopiesThenNodes")
-        output: Tensor = self.head(self.readout.of_nodes(nodes, graphs))
-        return output
+        return self._headed(self.readout.of_nodes(nodes, graphs), beside)
 
     def _encoded(self, graphs: Graphs, selection: Selection, samples: int) -> list[tuple[Tensor, Bag]]:
         """States and copies of each of K bags, all in one pass where copies do not see each other."""

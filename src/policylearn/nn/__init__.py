@@ -22,6 +22,7 @@ from policylearn.nn.features import (
     build_edge_encoder,
     check_ids,
 )
+from policylearn.nn.graph_columns import DESCRIPTORS, GraphColumns
 from policylearn.nn.marked_input import MarkedInput
 from policylearn.nn.mlp import MLP
 from policylearn.nn.norms import NoNorm, NormStatistics, RowBatchNorm, RowLayerNorm, RowNorm, build_norm
@@ -34,6 +35,7 @@ from policylearn.nn.segments import segment_argmax, segment_log_softmax, segment
 from policylearn.nn.sums import collect, gather, gin_sum, gine_sum, neighbour_sum
 
 __all__ = [
+    "DESCRIPTORS",
     "GIN",
     "MLP",
     "CategoricalEdges",
@@ -46,6 +48,7 @@ __all__ = [
     "Encoder",
     "Features",
     "GINForm",
+    "GraphColumns",
     "Graphs",
     "Level",
     "MarkedInput",

@@ -21,6 +21,7 @@ from policylearn.prediction.input_graphs import Items, find_misfits, pack_items
 from policylearn.settings.run_files import batch_warning
 from policylearn.training.ensemble import load_members
 from policylearn.training.evaluation import answers
+from policylearn.training.prepared_data import apply_again
 from policylearn.training.runs import Run
 
 
@@ -183,6 +184,8 @@ class Predictor:
         if misfits:
             first = min(misfits)
             raise DataError(f"graph {first} of the input: {misfits[first]}")
+        facts = self.run.facts
+        packed = apply_again(facts.transforms, packed, columns=facts.columns, source="the input")
         device = next(self.model.parameters()).device
         for batch in BatchLoader(packed, batch_size=size):
             yield Graphs.of(batch.to(device))

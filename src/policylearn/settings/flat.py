@@ -8,7 +8,14 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-MACHINE_SETTINGS = ("fit.accelerator", "fit.devices", "fit.threads", "fit.logger", "fit.checkpoint_seconds")
+MACHINE_SETTINGS = (
+    "data.workers",
+    "fit.accelerator",
+    "fit.devices",
+    "fit.threads",
+    "fit.logger",
+    "fit.checkpoint_seconds",
+)
 """Where and how a job runs; two jobs that differ in nothing else are the same."""
 
 
@@ -37,7 +44,7 @@ def flat(config: Any) -> dict[str, Any]:
     found: dict[str, Any] = {}
 
     def walk(prefix: str, value: Any) -> None:
-        if isinstance(value, Mapping):
+        if isinstance(value, Mapping) and value:  # one that is empty says something too: a transform as it comes
             for key, inner in value.items():
                 walk(f"{prefix}.{key}" if prefix else key, inner)
         elif prefix not in MACHINE_SETTINGS:

@@ -6,7 +6,7 @@ import functools
 from collections.abc import Iterator, Mapping
 from dataclasses import fields, is_dataclass, replace
 from pathlib import Path
-from typing import Any, TypeVar, get_type_hints
+from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
 from policylearn.settings.flat import plain
 from policylearn.settings.run_config import RunConfig
@@ -40,7 +40,7 @@ def changed(base: RunConfig, content: Mapping[str, Any], source: str = "the conf
 
     Args:
         base: what holds where nothing is said.
-        content: the settings; a grid is replaced whole.
+        content: the settings; a grid is replaced whole, mappings such as `data.transforms` are laid over each other.
         source: where they come from, for messages.
     """
     try:
@@ -97,6 +97,21 @@ def is_group(kind: Any) -> bool:
     return is_dataclass(without_none(kind))
 
 
+def is_open(kind: Any) -> bool:
+    """Whether a setting is a mapping whose names are declared elsewhere, such as the settings of a transform."""
+    return get_origin(kind) is dict and get_args(kind)[1] is Any
+
+
+def merged(base: Mapping[str, Any], content: Mapping[str, Any]) -> dict[str, Any]:
+    """Nested mappings laid over others."""
+    found = dict(base)
+    for key, value in content.items():
+        under = found.get(key)
+        both = isinstance(under, Mapping) and isinstance(value, Mapping)
+        found[key] = merged(under, value) if both else value  # type: ignore[arg-type]
+    return found
+
+
 def _put(base: Config, content: Mapping[Any, Any], prefix: str = "") -> Config:
     """A configuration with some settings changed."""
     kinds = get_type_hints(type(base))
@@ -109,6 +124,8 @@ def _put(base: Config, content: Mapping[Any, Any], prefix: str = "") -> Config:
         if not is_group(kind) or (value is None and is_optional(kind)):
             try:
                 changes[key] = read_value(kind, value)
+                if is_open(kind):
+                    changes[key] = merged(before, changes[key])
             except WrongValueError as error:
                 raise ConfigError(f"'{name}' {error}") from None
         elif isinstance(value, Mapping):

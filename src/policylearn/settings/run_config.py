@@ -37,6 +37,10 @@ class DataConfig:
     """Which fold to train on, of datasets with folds; all of them if not given."""
     on_error: Literal["raise", "skip"] = "raise"
     """Whether a broken row of a CSV stops the run or is left out and reported."""
+    transforms: dict[str, Any] = field(default_factory=dict)
+    """Structures to compute from the graphs, by name, each with its settings: `{walk_encoding: {steps: 16}}`."""
+    workers: int = 0
+    """Processes that compute them; 0 takes as many as there are cores for 1,000 graphs each."""
 
 
 OptimizerName = Literal["adam", "adamw"]
@@ -121,6 +125,8 @@ class RunConfig:
     order: PoolingOrder = "copies"
     """What is pooled first: the copies of each node, or the nodes of each copy."""
     bag: BagConfig = field(default_factory=BagConfig)
+    descriptor_dropout: float = 0.0
+    """Share of the descriptors (see `data.transforms`) that is set to zero in training."""
     optim: OptimConfig = field(default_factory=OptimConfig)
     fit: FitConfig = field(default_factory=FitConfig)
     grid: dict[str, list[Any]] = field(default_factory=dict)

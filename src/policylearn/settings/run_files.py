@@ -10,7 +10,7 @@ from typing import Any
 from policylearn.settings.parsing import read_config
 from policylearn.settings.run_config import RunConfig
 
-FORMAT = 1
+FORMAT = 2
 WEIGHTS, CONFIG, METRICS, HISTORY, FACTS, CURVES = (
     "model.safetensors",
     "config.yaml",

@@ -79,7 +79,8 @@ def load_members(folder: Path) -> tuple[Run, ...]:
     runs = tuple(load_run(folder / Path(name).name) for name in content["members"])
     first = runs[0].facts
     for run in runs[1:]:
-        if run.facts.task != first.task or run.facts.dataset["fingerprint"] != first.dataset["fingerprint"]:
+        same = run.facts.task == first.task and run.facts.transforms == first.transforms
+        if not same or run.facts.dataset["fingerprint"] != first.dataset["fingerprint"]:
             raise RunError(
                 f"{run.folder}: was trained on other data than {runs[0].folder}, so their mean has no meaning;"
                 f" take it out of {listed}, or train it again"

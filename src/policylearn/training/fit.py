@@ -27,6 +27,7 @@ from policylearn.training.datamodule import GraphData
 from policylearn.training.evaluation import evaluate
 from policylearn.training.history import History
 from policylearn.training.module import RunModule
+from policylearn.training.prepared_data import PreparedData, prepare_data
 from policylearn.training.runs import RunFacts, load_run, make_model, save_run
 
 CHECKPOINTS = "checkpoints"
@@ -69,9 +70,10 @@ def fit(
         return Fitted(folder, load_run(folder).metrics, history)
     if settings.threads:
         torch.set_num_threads(settings.threads)
-    dataset, split, task = source.dataset, source.dataset.splits[fold], source.dataset.task
+    prepared = prepare_data(config, source, fold, listeners=callbacks)
+    dataset, split, task = prepared.dataset, source.dataset.splits[fold], source.dataset.task
     torch.manual_seed(settings.seed)
-    model = make_model(config, task, source.node_features, source.edge_features)
+    model = make_model(config, prepared.inputs)
     data = GraphData(
         dataset,
         split,
@@ -126,7 +128,7 @@ def fit(
     if trainer.is_global_zero:
         write_text(folder / HISTORY, history.table())
         draw_curves(history.records, history.best, task, folder / CURVES)
-        save_run(folder, config, describe(source, settings, fold, model), model, metrics)
+        save_run(folder, config, describe(source, prepared, settings, fold, model), model, metrics)
     return Fitted(folder, metrics, history)
 
 
@@ -137,7 +139,7 @@ def prepare(folder: Path, *, resume: bool) -> None:
     folder.mkdir(parents=True, exist_ok=True)
 
 
-def describe(source: Source, settings: FitConfig, fold: int, model: GraphModel) -> RunFacts:
+def describe(source: Source, prepared: PreparedData, settings: FitConfig, fold: int, model: GraphModel) -> RunFacts:
     """What the run must remember of its data and machine."""
     dataset = source.dataset
     return RunFacts(
@@ -150,6 +152,8 @@ def describe(source: Source, settings: FitConfig, fold: int, model: GraphModel) 
         threads=torch.get_num_threads(),
         evaluation_batch_size=settings.evaluation_batch_size or settings.batch_size,
         depends_on_batch=model.depends_on_batch,
+        transforms=[transform.to_json() for transform in prepared.transforms],
+        columns=prepared.columns,
     )
 
 

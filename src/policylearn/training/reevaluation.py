@@ -13,6 +13,7 @@ from policylearn.data import BatchLoader, DataError
 from policylearn.settings.run_files import RunError
 from policylearn.training.data_source import load_source
 from policylearn.training.evaluation import evaluate
+from policylearn.training.prepared_data import apply_again, count_workers
 from policylearn.training.runs import Run, RunFacts
 
 Part = Literal["train", "valid", "test"]
@@ -68,7 +69,15 @@ def evaluate_again(
             " with --data, or use 'policylearn predict' on new data"
         )
     indices = getattr(dataset.splits[facts.fold or 0], part)
-    batches = BatchLoader(dataset.graphs, indices, batch_size=facts.evaluation_batch_size)
+    graphs = apply_again(
+        facts.transforms,
+        dataset.graphs,
+        columns=facts.columns,
+        source=config.name,
+        cached=True,
+        workers=count_workers(config, len(dataset)),
+    )
+    batches = BatchLoader(graphs, indices, batch_size=facts.evaluation_batch_size)
     threads = torch.get_num_threads()
     torch.set_num_threads(facts.threads)
     try:

@@ -12,13 +12,16 @@ from safetensors.torch import load_file, save_file
 
 from policylearn.data import Scaling, Task
 from policylearn.data.atomic import replacing, write_text
+from policylearn.data.structures import REAL_COLUMNS
+from policylearn.data.transforms import Transform
 from policylearn.fast import accelerate
-from policylearn.models import ModelConfig, SubgraphGNN, build_model
-from policylearn.nn import Features
+from policylearn.models import Inputs, ModelConfig, SubgraphGNN, build_model
+from policylearn.nn import DESCRIPTORS, Features
 from policylearn.settings.parsing import to_yaml
 from policylearn.settings.provenance import system, versions
 from policylearn.settings.run_config import RunConfig
 from policylearn.settings.run_files import CONFIG, FACTS, FORMAT, METRICS, WEIGHTS, RunError, read_run_files
+from policylearn.training.prepared_data import add_real, learned_of
 
 
 @dataclass(frozen=True)
@@ -35,6 +38,8 @@ class RunFacts:
         threads: of the process, which evaluation takes again.
         evaluation_batch_size: likewise.
         depends_on_batch: whether an output may depend on the other graphs of its batch.
+        transforms: of the data, with what they learned, as JSON.
+        columns: numbers of nodes and of graphs that structures add, by the structure's name.
         versions: of the packages.
         machine: what it ran on.
         format: of the folder.
@@ -49,9 +54,23 @@ class RunFacts:
     threads: int
     evaluation_batch_size: int
     depends_on_batch: bool
+    transforms: list[dict[str, Any]] = field(default_factory=list)
+    columns: dict[str, int] = field(default_factory=dict)
     versions: dict[str, str] = field(default_factory=versions)
     machine: str = field(default_factory=system)
     format: int = FORMAT
+
+    @property
+    def inputs(self) -> Inputs:
+        """What the model was built for."""
+        return Inputs(
+            node_features=add_real(self.node_features, self.columns.get(REAL_COLUMNS, 0)),
+            edge_features=self.edge_features,
+            outputs=self.task.outputs,
+            level=self.task.level,
+            learned=learned_of([Transform.from_json(stored) for stored in self.transforms]),
+            descriptors=self.columns.get(DESCRIPTORS, 0),
+        )
 
 
 @dataclass(frozen=True)
@@ -65,7 +84,7 @@ class Run:
 
     def build(self) -> SubgraphGNN:
         """The trained model."""
-        model = make_model(self.config, self.facts.task, self.facts.node_features, self.facts.edge_features)
+        model = make_model(self.config, self.facts.inputs)
         if self.config.fit.precision == "64-true":
             model.double()
         path = self.folder / WEIGHTS
@@ -78,20 +97,22 @@ class Run:
         return model.eval()
 
 
-def make_model(config: RunConfig, task: Task, node_features: Features, edge_features: Features) -> SubgraphGNN:
+def make_model(config: RunConfig, inputs: Inputs) -> SubgraphGNN:
     """The model that a configuration describes for this data, accelerated where that is possible here."""
     model = build_model(
         ModelConfig(
-            node_features=node_features,
-            edge_features=edge_features,
-            outputs=task.outputs,
-            level=task.level,
+            node_features=inputs.node_features,
+            edge_features=inputs.edge_features,
+            outputs=inputs.outputs,
+            level=inputs.level,
             prediction=config.prediction,
             policy=config.selection,
             pooling=config.pooling,
             readout=config.readout,
             order=config.order,
             bag=config.bag,
+            descriptors=inputs.descriptors,
+            descriptor_dropout=config.descriptor_dropout,
         )
     )
     return accelerate(model)

@@ -58,19 +58,19 @@ def _read(kind: Any, value: Any) -> Any:
     if origin is tuple and isinstance(value, list | tuple):
         return tuple(_read(get_args(kind)[0], item) for item in value)
     if origin is dict:
-        return _mapping(value)
+        return _mapping(value, lists=get_origin(get_args(kind)[1]) is list)
     raise TypeError
 
 
-def _mapping(value: Any) -> dict[str, list[Any]]:
-    """A mapping of names to lists, given as one or written as YAML."""
+def _mapping(value: Any, *, lists: bool) -> dict[str, Any]:
+    """A mapping of names to lists or to anything, given as one or written as YAML."""
     import yaml
 
     try:
         content = yaml.safe_load(value) if isinstance(value, str) else value
     except yaml.YAMLError:
         raise TypeError from None
-    if not isinstance(content, Mapping) or not all(isinstance(item, list) for item in content.values()):
+    if not isinstance(content, Mapping) or (lists and not all(isinstance(item, list) for item in content.values())):
         raise TypeError
     return {str(key): item for key, item in content.items()}
 

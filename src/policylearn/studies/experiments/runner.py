@@ -69,15 +69,14 @@ def run_table(
         after: told each job that is over, whoever did it.
     """
     deadline = None if budget_seconds is None else time.monotonic() + budget_seconds
-    sources: dict[DataConfig, Source] = {}
+    kept: list[tuple[DataConfig, Source]] = []  # one dataset at a time
 
     def run(job: Job) -> Record:
-        data = replace(job.config.data, fold=None)
-        if data not in sources:
-            sources.clear()  # one dataset at a time is kept
-            sources[data] = load_source(data)
+        data = replace(job.config.data, fold=None, transforms={})
+        if not kept or kept[0][0] != data:
+            kept[:] = [(data, load_source(data))]
         stop = [] if deadline is None else [BudgetCallback(deadline)]
-        return perform(job, sources[data], run_folder(ledger, job), [*callbacks_of(job), *stop])
+        return perform(job, kept[0][1], run_folder(ledger, job), [*callbacks_of(job), *stop])
 
     return run_jobs(ledger, jobs, run, deadline=deadline, after=after)
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from policylearn.settings.flat import flat
+from policylearn.settings.run_config import RunConfig
 from policylearn.studies.experiments.declaration import Cell, Experiment
 from policylearn.studies.experiments.records import Record
 from policylearn.training.folds import combine_folds
@@ -88,8 +89,11 @@ def exact(curve: list[float]) -> list[float]:
 def group_records(records: Iterable[Record]) -> dict[Experiment, list[Group]]:
     """Records by experiment, and below by configuration and data, in an order that does not depend on time."""
     found: dict[tuple[Experiment, str], list[Record]] = {}
+    usual = flat(RunConfig())
     for record in records:
-        settings = {key: value for key, value in flat(record.config).items() if key not in REPEATED}
+        # Settings that came after a record was written are as by default.
+        known = usual | flat(record.config)
+        settings = {key: value for key, value in known.items() if key not in REPEATED}
         kind = repr([sorted(settings.items()), record.dataset["fingerprint"]])
         found.setdefault((record.experiment, kind), []).append(record)
     groups: dict[Experiment, list[Group]] = {}

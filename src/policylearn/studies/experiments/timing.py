@@ -13,6 +13,7 @@ from policylearn.fast import model_threads
 from policylearn.studies.experiments.declaration import Measure
 from policylearn.training import RunConfig, Source, evaluate, make_model
 from policylearn.training.module import RunModule
+from policylearn.training.prepared_data import prepare_data
 
 
 def measure_ms(config: RunConfig, source: Source, measure: Measure) -> float:
@@ -26,8 +27,9 @@ def measure_ms(config: RunConfig, source: Source, measure: Measure) -> float:
     if config.fit.threads:
         torch.set_num_threads(config.fit.threads)
     torch.manual_seed(config.fit.seed)
-    dataset, split = source.dataset, source.dataset.splits[0]
-    model = make_model(config, dataset.task, source.node_features, source.edge_features)
+    prepared = prepare_data(config, source)
+    dataset, split = prepared.dataset, source.dataset.splits[0]
+    model = make_model(config, prepared.inputs)
     if measure == "train_ms":
         module = RunModule(model, dataset.task, config.optim, seed=config.fit.seed)
         samples = model.bags_per_graph
