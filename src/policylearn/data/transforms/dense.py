@@ -32,32 +32,34 @@ class DenseGroup:
     graph: Array
     local: Array
 
-    @property
-    def real(self) -> Array:
-        """Which rows of the matrices are nodes, ``(g, m)`` bool."""
-        mask = np.zeros(self.adjacency.shape[:2], dtype=bool)
-        mask[self.graph, self.local] = True
-        return mask
 
+def dense_groups(graphs: PackedGraphs, entries: int = ENTRIES, *, padded: bool = True) -> Iterator[DenseGroup]:
+    """All graphs, sorted by size and cut into groups of at most that many matrix entries.
 
-def dense_groups(graphs: PackedGraphs, entries: int = ENTRIES) -> Iterator[DenseGroup]:
-    """All graphs, sorted by size and cut into groups of at most that many matrix entries."""
+    Args:
+        graphs: which.
+        entries: the most of a group.
+        padded: whether graphs of different sizes may be in one group.
+    """
     sizes = graphs.num_nodes.astype(np.int64)
     order = np.argsort(sizes, kind="stable")
     order = order[sizes[order] > 0]
     start = 0
     while start < len(order):
         end = start + 1
-        while end < len(order) and (end + 1 - start) * sizes[order[end]] ** 2 <= entries:
+        last = len(order) if padded else int(np.searchsorted(sizes[order], sizes[order[start]], side="right"))
+        while end < last and (end + 1 - start) * sizes[order[end]] ** 2 <= entries:
             end += 1
         yield _stack(graphs, order[start:end], int(sizes[order[end - 1]]))
         start = end
 
 
-def per_node(graphs: PackedGraphs, columns: int, compute: Callable[[DenseGroup], Array]) -> Array:
+def per_node(
+    graphs: PackedGraphs, columns: int, compute: Callable[[DenseGroup], Array], *, padded: bool = True
+) -> Array:
     """What ``compute`` gives for each group, ``(g, m, columns)``, as rows of nodes, ``(N, columns)``."""
     values = np.zeros((len(graphs.x), columns))
-    for group in dense_groups(graphs):
+    for group in dense_groups(graphs, padded=padded):
         values[group.nodes] = compute(group)[group.graph, group.local]
     return values
 

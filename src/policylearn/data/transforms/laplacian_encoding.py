@@ -12,8 +12,6 @@ from policylearn.data.structures import REAL_COLUMNS
 from policylearn.data.transforms.base import Structures, Transform, columns_of_nodes, register
 from policylearn.data.transforms.dense import DenseGroup, per_node
 
-BEYOND = 3.0
-"""On the diagonal of padding: no eigenvalue of a normalised Laplacian exceeds 2, so these come last."""
 TIE = 1e-6
 
 
@@ -33,6 +31,7 @@ class LaplacianEncoding(Transform):
     """
 
     name: ClassVar[str] = "laplacian_encoding"
+    version: ClassVar[int] = 2
     k: int = 4
     into: str = REAL_COLUMNS
 
@@ -42,7 +41,9 @@ class LaplacianEncoding(Transform):
 
     def compute(self, graphs: PackedGraphs) -> Structures:
         """One column per eigenvector, ``(N, k)``."""
-        return columns_of_nodes(per_node(graphs, self.k, self._vectors), self.into)
+        # Which vectors stand for a repeated eigenvalue is the solver's choice, and padding would sway it: a symmetric
+        # molecule would then have another encoding, and another prediction, in other company.
+        return columns_of_nodes(per_node(graphs, self.k, self._vectors, padded=False), self.into)
 
     def _vectors(self, group: DenseGroup) -> Array:
         edges = ((group.adjacency + group.adjacency.transpose(0, 2, 1)) > 0).astype(np.float64)
@@ -50,14 +51,10 @@ class LaplacianEncoding(Transform):
         degree = edges.sum(-1)
         scale = np.where(degree > 0, 1.0 / np.sqrt(np.maximum(degree, 1.0)), 0.0)
         laplacian = np.eye(size) - scale[:, :, None] * edges * scale[:, None, :]
-        padded, row = np.nonzero(~group.real)
-        laplacian[padded, row, row] = BEYOND
         _, vectors = np.linalg.eigh(laplacian)  # (g, m, m), columns by rising eigenvalue
-        nodes = group.real.sum(-1)
         chosen = np.zeros((*edges.shape[:2], self.k))
         kept = min(self.k, size - 1)
         chosen[..., :kept] = vectors[..., 1 : kept + 1]
-        chosen *= (np.arange(self.k) + 1 < nodes[:, None])[:, None, :]  # what comes after the graph's own is padding
         return chosen * _signs(chosen)
 
 
