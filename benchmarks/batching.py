@@ -58,7 +58,7 @@ def main() -> None:
     graphs = len(dataset.splits[0].train)
     pyg = times["PyG DataLoader"]
     table = Table(title=f"one epoch over {graphs:,} graphs of ZINC, batch size {BATCH_SIZE}, {ROUNDS} turns")
-    for heading in ("loader", "median ms", "spread ms", "graphs a second", "against PyG"):
+    for heading in ("loader", "median ms", "spread ms", "graphs per second", "against PyG"):
         table.add_column(heading, justify="left" if heading == "loader" else "right")
     for name, spent in times.items():
         median = statistics.median(spent)

@@ -88,7 +88,7 @@ def test_info_on_a_run(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for expected in (
         "m.csv, 100 graphs, fingerprint",
         "regression of logS, one prediction per graph",
-        "learned, 2 picks, mode incremental, estimator rloo",
+        f"learned, 2 picks, mode incremental, estimator {logged['estimator']}",
         "2 layers of gin, 8 channels, batch norm, residual",
         f"{logged['test']:.6g}",
         f"{logged['parameters']['prediction']:,} prediction",

@@ -12,7 +12,7 @@ from policylearn.training import RunConfig, changed
 
 
 def write_graphs(path: Path, count: int = 60, *, seed: int = 0, node_level: bool = False) -> Path:
-    """Molecule-like graphs whose target is the number of edges a node (node level: each node's degree)."""
+    """Molecule-like graphs whose target is the number of edges per node (node level: each node's degree)."""
     graphs = molecule_like(count, np.random.default_rng(seed), mean_nodes=9)
     if node_level:
         degree = np.zeros(len(graphs.x), dtype=np.float32)

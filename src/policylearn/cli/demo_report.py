@@ -115,7 +115,7 @@ def graph_to_show(runs: Sequence[Learned]) -> tuple[Batch, int]:
 
 
 def draw_steps(found: Trace, path: Path) -> Path:
-    """A panel a pick, with the probabilities it was made from."""
+    """A panel per pick, with the probabilities it was made from."""
     assert found.probabilities is not None, "a learned policy has probabilities"
     edges = np.array(found.edges)
     panels = [

@@ -24,12 +24,12 @@ def run(options: Namespace) -> int:
     """Evaluate and print the metric in full."""
     from rich.console import Console
 
-    from policylearn.training.reevaluation import evaluate_again, other_versions
+    from policylearn.training.reevaluation import other_versions, reevaluate
     from policylearn.training.runs import load_run
 
     found = load_run(options.run)
     with Console(stderr=True).status("evaluating"):
-        result = evaluate_again(found, part=options.part, data=options.data)
+        result = reevaluate(found, part=options.part, data=options.data)
     print(f"{result.part} {result.metric}: {result.value!r} ({result.graphs:,} graphs)")  # noqa: T201 - the answer
     if result.logged is not None and result.logged != result.value:
         others = other_versions(found.facts)

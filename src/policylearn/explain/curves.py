@@ -1,4 +1,4 @@
-"""Curves of several runs in one picture: a line a run, a bold one for the mean."""
+"""Curves of several runs in one picture: a line per run, a bold one for the mean."""
 
 from __future__ import annotations
 

@@ -30,8 +30,8 @@ class Panel:
         edges: both ends of each edge; the direction and repeats do not matter.
         num_nodes: how many nodes there are.
         title: above the graph.
-        classes: a number a node; equal numbers get equal colours, in all panels of a picture.
-        values: a number a node, shown on a scale that all panels share; not together with ``classes``.
+        classes: a number per node; equal numbers get equal colours, in all panels of a picture.
+        values: a number per node, shown on a scale that all panels share; not together with ``classes``.
         marks: text on a node that is ringed, such as the step that picked it.
         layout: nodes of a component on a circle in their order, or spread by forces.
 
@@ -108,7 +108,7 @@ def draw_panels(
 
 
 def colours_of(panel: Panel, shades: Any) -> list[Any]:
-    """A colour a node, as matplotlib takes them."""
+    """A colour per node, as matplotlib takes them."""
     from matplotlib import colormaps
 
     if panel.classes is not None:

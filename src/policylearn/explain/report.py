@@ -101,7 +101,7 @@ def highest(panels: Sequence[TracePanel]) -> float:
 
 
 def frames(trace: Trace, top: float) -> list[dict[str, object]]:
-    """What a panel shows at each step: a colour a node (none where there are no probabilities) and the picks so far."""
+    """What a panel shows at each step: a colour per node (none without probabilities) and the picks so far."""
     return [
         {
             "picks": list(trace.picks[: step + 1]),

@@ -59,7 +59,7 @@ def trace(
     """The trace of a model in evaluation on one graph of a batch, and the class that it then names.
 
     Args:
-        model: with one output a class; left in the mode it was in.
+        model: with one output per class; left in the mode it was in.
         batch: the graphs.
         graph: which one.
         generator: where a random policy draws from; None is its own fixed draw.

@@ -54,9 +54,9 @@ class AnswerColumns:
             names += [f"{end}_{target}" for target in task.targets for end in ends]
         names += [] if self.picks is None else [self.picks]
         names.append(ERROR)
-        suffix, again = "", 2
+        suffix, number = "", 2
         while {f"{name}{suffix}" for name in names} & set(taken):
-            suffix, again = f"_{again}", again + 1
+            suffix, number = f"_{number}", number + 1
         return [f"{name}{suffix}" for name in names]
 
     def cells(self, answer: Answer, owners: Array) -> list[list[str]]:

@@ -119,8 +119,8 @@ class Predictor:
             batch_size: graphs looked at together; None takes the run's.
 
         Shapes:
-            a row a graph (node-level tasks: a row a node) and a column a target; for yes/no tasks the probability of
-            yes a target, for classes a column a class.
+            a row per graph (node-level tasks: a row per node) and a column per target; for yes/no tasks the probability
+            of yes per target, for classes a column per class.
         """
         return self.answer(items, batch_size=batch_size).values
 

@@ -80,7 +80,7 @@ def read_molecule(row: Row, column: str) -> MoleculeGraph | str:
 def graph_blocks(
     predictor: Predictor, graphs: PackedGraphs, size: int, smiles: Sequence[str] | None
 ) -> Iterator[Block]:
-    """Packed graphs in blocks of ``size`` good ones each; node-level tasks have a row a node.
+    """Packed graphs in blocks of ``size`` good ones each; node-level tasks have a row per node.
 
     Args:
         predictor: says which graphs are good.

@@ -85,7 +85,7 @@ def predict_packed(
     *,
     progress: Progress | None = None,
 ) -> Written:
-    """Predict on a packed file, a row a graph (node-level tasks: a row a node); the arguments are those of a table."""
+    """Predict on a packed file, a row per graph (node-level tasks: per node); the arguments are those of a table."""
     wanted = check(predictor, source, output, wanted)
     graphs = PackedGraphs.load(source)
     smiles = graphs.smiles

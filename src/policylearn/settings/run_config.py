@@ -22,7 +22,7 @@ class DataConfig:
     name: str = ""
     """A dataset (see `policylearn datasets`), a packed .npz, or a CSV of SMILES."""
     target: tuple[str, ...] = ()
-    """Target columns of a CSV; the one target of datasets that have a task a target."""
+    """Target columns of a CSV; the one target of datasets that have a task per target."""
     smiles: str = "smiles"
     """The CSV's column of molecules."""
     task: TaskName | None = None
@@ -67,9 +67,9 @@ class OptimConfig:
     eps: float = 1e-3
     """Added to the denominator of Adam; the authors' value, larger than usual."""
     decay: float = 0.5
-    """The prediction network's learning rate is multiplied by this ..."""
+    """What the prediction network's learning rate is multiplied by every `decay_every` epochs."""
     decay_every: int = 300
-    """... every so many epochs; 0 keeps it constant."""
+    """Epochs between two decays; 0 keeps the rate constant."""
     gradient_clip: float = 0.0
     """Largest norm of the gradient; 0 does not clip."""
 

@@ -8,7 +8,7 @@ from policylearn.training.ensemble import load_members, train_ensemble
 from policylearn.training.evaluation import answers, evaluate
 from policylearn.training.fit import Fitted, fit
 from policylearn.training.folds import Trained, train
-from policylearn.training.reevaluation import Evaluation, evaluate_again
+from policylearn.training.reevaluation import Evaluation, reevaluate
 from policylearn.training.runs import Run, RunFacts, load_run, make_model
 
 __all__ = [
@@ -27,13 +27,13 @@ __all__ = [
     "answers",
     "changed",
     "evaluate",
-    "evaluate_again",
     "fit",
     "load_members",
     "load_run",
     "load_source",
     "make_model",
     "read_config",
+    "reevaluate",
     "to_yaml",
     "train",
     "train_ensemble",

@@ -19,8 +19,8 @@ class GraphData(lightning.LightningDataModule):
         batch_size: graphs of a step over all processes, each counted once a sample.
         evaluation_batch_size: graphs of a batch in evaluation.
         seed: of the order.
-        samples: bags drawn a graph in a training step. With K of them a step takes a K-th of the graphs, and so does an
-            epoch: a step and an epoch cost as much as with one sample.
+        samples: bags drawn per graph in a training step. With K of them a step takes a K-th of the graphs, and so does
+            an epoch: a step and an epoch cost as much as with one sample.
         parts: which parts are evaluated, in this order.
     """
 

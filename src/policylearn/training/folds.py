@@ -38,7 +38,7 @@ class FoldFigure:
         best_epoch: of the mean validation curve.
         epochs: how many all folds ran.
         valid: the mean validation metric there.
-        values: the reported metric there, one a fold.
+        values: the reported metric there, one per fold.
     """
 
     best_epoch: int
@@ -113,7 +113,7 @@ def fold_metrics(folders: Sequence[Path], first: dict[str, Any], part: str) -> d
     """The protocol's figure from the folds' histories.
 
     Args:
-        folders: one a fold.
+        folders: one per fold.
         first: the metrics of one of them, for what all share.
         part: whose metric is reported.
     """

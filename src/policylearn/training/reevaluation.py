@@ -38,7 +38,7 @@ class Evaluation:
     graphs: int
 
 
-def evaluate_again(
+def reevaluate(
     run: Run,
     *,
     part: Part = "test",

@@ -20,7 +20,7 @@ from policylearn.training import OptimConfig, Source
 
 Step = Callable[[Batch], None]
 SAMPLES = PolicyConfig().samples
-"""K, the bags that `rloo` draws a graph."""
+"""K, the bags that `rloo` draws per graph."""
 CALIBRATION_ROWS = 1 << 12
 
 

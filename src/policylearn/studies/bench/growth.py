@@ -38,7 +38,7 @@ def sizes_up_to(most: int) -> list[int]:
 
 
 def draw_graph(family: str, nodes: int) -> Batch:
-    """A path, a square grid of about that many nodes, or a sparse random graph with two edges a node."""
+    """A path, a square grid of about that many nodes, or a sparse random graph with two edges per node."""
     return make_batch(_packed(family, nodes), [0])
 
 

@@ -87,7 +87,7 @@ class GemmReplay:
     """Runs lists of products on random numbers that lie ready; the result of each overwrites that of the one before.
 
     Args:
-        lists: by key, such as one list a batch.
+        lists: by key, such as one list per batch.
         generator: where the numbers are drawn from.
     """
 

@@ -74,7 +74,7 @@ def run_alone(module: str, words: dict[str, Any], folder: Path | None = None) ->
 def replicated_bytes(config: ModelConfig, case: Case, phase: Phase, batch: Batch) -> int:
     """About how much memory the replicated model needs for a batch: the tensors that autograd keeps, or a layer's own.
 
-    A row keeps 13 C numbers a layer: 8 of the features' stream (``[h, p]``, its sum over neighbours, two maps and two
+    A row keeps 13 C numbers per layer: 8 of the features' stream (``[h, p]``, its sum over neighbours, two maps and two
     relus) and 5 of the marks'; an edge with features keeps its message. Without gradients only one layer of the
     largest pass is held.
     """

@@ -14,7 +14,7 @@ LABELS = {"ours": "policylearn", "replicated": "replicated edge_index", "limit":
 
 
 def draw_report(report: BenchReport, path: Path) -> None:
-    """A panel a dataset and phase, a bar a contender; one more panel for cost against size. Writes a PNG."""
+    """A panel per dataset and phase, a bar per contender; one more panel for cost against size. Writes a PNG."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
@@ -41,7 +41,7 @@ def draw_report(report: BenchReport, path: Path) -> None:
 
 
 def draw_bars(axis: Any, report: BenchReport, dataset: str, phase: str) -> None:
-    """Medians with quartiles, a group of bars a case."""
+    """Medians with quartiles, a group of bars per case."""
     chosen = [t for t in report.timings if (t.dataset, t.phase, t.deterministic) == (dataset, phase, False) and t.ms]
     keys = [(t.case, t.estimator) for t in chosen if t.contender == "ours"]
     for offset, contender in enumerate(COLOURS):
@@ -59,7 +59,7 @@ def draw_bars(axis: Any, report: BenchReport, dataset: str, phase: str) -> None:
     axis.set_yticks(range(len(keys)), names, fontsize=8)
     axis.invert_yaxis()
     what = "a training step" if phase == "train" else "inference"
-    axis.set(xscale="log", xlabel="ms a batch", title=f"{what} on {dataset}")
+    axis.set(xscale="log", xlabel="ms per batch", title=f"{what} on {dataset}")
     axis.grid(alpha=0.3, axis="x")
 
 

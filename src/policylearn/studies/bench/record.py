@@ -15,7 +15,7 @@ FORMAT = 1
 
 @dataclass(frozen=True)
 class Timing:
-    """Milliseconds of one contender in one case, a number a round.
+    """Milliseconds of one contender in one case, a number per round.
 
     Args:
         dataset: by name.

@@ -142,7 +142,7 @@ class Network(nn.Module):
         )
 
     def forward(self, copies: Copies, marks: Tensor | None) -> Tensor:
-        """One state a row; marks are ``(R,)`` or None, the result ``(R, C)``."""
+        """One state per row; marks are ``(R,)`` or None, the result ``(R, C)``."""
         p = None if marks is None else marks.unsqueeze(1)
         h: Tensor = self.node_encoder(copies.x)
         h = h if p is None else torch.cat([p, h], dim=1)
@@ -211,13 +211,13 @@ class ReplicatedGNN(nn.Module):
         return marks
 
     def bag(self, batch: Batch, marks: Tensor) -> tuple[Copies, Tensor]:
-        """The unmarked graph and a copy a pick, with the mark of every row, ``(R,)``."""
+        """The unmarked graph and a copy per pick, with the mark of every row, ``(R,)``."""
         copies = replicate(batch, torch.full_like(batch.ptr[1:], len(marks) + 1))
         every = torch.cat([marks.new_zeros(1, marks.shape[1]), marks])  # (S, N)
         return copies, every.flatten().index_select(0, copies.slot * marks.shape[1] + copies.node)
 
     def score(self, batch: Batch, marks: Tensor) -> Tensor:
-        """One score a node from all copies so far, ``(N,)``."""
+        """One score per node from all copies so far, ``(N,)``."""
         copies, of_rows = self.bag(batch, marks)
         nodes = scatter(self.selection(copies, of_rows), copies.node, dim_size=len(batch.batch), reduce="mean")
         nodes = nodes + global_mean_pool(nodes, batch.batch)[batch.batch]

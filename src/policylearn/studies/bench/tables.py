@@ -32,7 +32,7 @@ def times_table(report: BenchReport, dataset: str, phase: str, deterministic: bo
     what = "a training step" if phase == "train" else "inference"
     title = (
         f"{what} on {dataset}{', deterministic algorithms' if deterministic else ''}: {settings['layers']} layers,"
-        f" {settings['channels']} channels, {settings['threads']} threads; ms a batch, median (quartiles)"
+        f" {settings['channels']} channels, {settings['threads']} threads; ms per batch, median (quartiles)"
     )
     table = _table(
         title, "method", "graphs", "ours", "replicated", "faster by", "products alone", "over them", "over random T=2",

@@ -81,7 +81,7 @@ class Column:
         metric: its name.
         higher_is_better: of the metric.
         protocol: how often each of its cells is repeated.
-        target: of datasets with a task a target.
+        target: of datasets with a task per target.
         factor: what our figure is multiplied by to be in the paper's units.
         measure: what is measured.
         needs: data that do not come with the others, in words; None where they do.
@@ -101,7 +101,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Row:
-    """A method with its number of picks (None where it has none) and what was printed, a text a column."""
+    """A method with its number of picks (None where it has none) and what was printed, a text per column."""
 
     method: Method
     picks: int | None
@@ -124,7 +124,7 @@ class Experiment:
         dataset: as in ``policylearn datasets``.
         policy: ours.
         picks: T.
-        target: of datasets with a task a target.
+        target: of datasets with a task per target.
         settings: what differs from the paper's settings of that policy.
         measure: what is measured.
     """

@@ -13,7 +13,7 @@ PAPER, OURS = "tab:gray", "tab:blue"
 
 
 def draw_table(table: Table, groups: Groups, path: Path) -> None:
-    """A panel a column that was run, a line a method; bars are one deviation."""
+    """A panel per column that was run, a line per method; bars are one deviation."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
@@ -50,7 +50,7 @@ def draw_table(table: Table, groups: Groups, path: Path) -> None:
 
 
 def draw_curves(dataset: str, groups: Groups, path: Path) -> None:
-    """The mean validation curve of every configuration that was run on a dataset, a panel a target."""
+    """The mean validation curve of every configuration that was run on a dataset, a panel per target."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 

@@ -20,7 +20,7 @@ PER_CENT = ("accuracy", "rocauc")
 
 HEAD = """# Results
 
-Made by `policylearn reproduce --report` from the records below `{root}/`, one JSON a run; not written by hand.
+Made by `policylearn reproduce --report` from the records below `{root}/`, one JSON per run; not written by hand.
 
 - **paper**: as printed. "-" and "N/A" were not reported, "OOM" did not fit into memory.
 - **ours**: mean ± deviation over the runs. Seeds: the test metric at the best validation epoch. Folds: each fold's

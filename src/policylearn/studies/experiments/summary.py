@@ -34,7 +34,7 @@ class Group:
 
     @cached_property
     def values(self) -> tuple[float, ...]:
-        """One a repeat: the test metric at its best epoch; folds share the best epoch of their mean curve."""
+        """One per repeat: the test metric at its best epoch; folds share the best epoch of their mean curve."""
         return self._values_and_valid[0]
 
     @property
@@ -106,7 +106,7 @@ def group_records(records: Iterable[Record]) -> dict[Experiment, list[Group]]:
 def choose_groups(groups: Iterable[Group]) -> tuple[list[Group], list[Group]]:
     """The groups that stand for a cell, and those that were tried beside them.
 
-    There is one a mode, estimator and departure from the paper's grid. Among settings of the grid that with most
+    There is one per mode, estimator and departure from the paper's grid. Among settings of the grid that with most
     repeats stands, then most epochs, then the best validation metric; test metrics are not looked at.
     """
     kinds: dict[tuple[str, ...], list[Group]] = {}

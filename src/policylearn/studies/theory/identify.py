@@ -89,7 +89,7 @@ def identification(parts: PackedGraphs, size: int) -> Identification:
     """Ask for every graph that is a union of ``size`` different parts which bags name it.
 
     A bag names its graph if no other graph of the family has copies that look the same. A bag that covers is taken as
-    poor as possible (one mark a component, every choice of nodes that look different), a bag that does not as rich as
+    poor as possible (one mark per component, every choice of nodes that look different), a bag that does not as rich as
     possible (all nodes of the components that it does mark).
 
     Args:

@@ -52,9 +52,9 @@ class LearningConfig:
     every: int = 50
     """Steps between evaluations."""
     bags: int = 32
-    """Bags a step, one a graph; rloo draws `samples` a graph, and full bags, being large, are as many as its graphs."""
+    """Bags per step, one per graph; rloo draws `samples` per graph; large full bags are as many as its graphs."""
     samples: int = 4
-    """K, bags drawn a graph by rloo."""
+    """K, bags drawn per graph by rloo."""
     channels: int = 32
     """Width of both networks."""
     layers: int = 4

@@ -144,7 +144,7 @@ def number_multisets(own: Array, values: Array, ptr: Array) -> Array:
     """Number rows by their own number and the multiset of values that they hold.
 
     Args:
-        own: a dense number a row.
+        own: a dense number per row.
         values: dense numbers, those of a row side by side.
         ptr: where the values of each row start.
 

@@ -151,7 +151,7 @@ def degree_aware() -> Check:
 
 
 def any_one_shot() -> Check:
-    """Any one-shot network, and any table of distributions, one column a step."""
+    """Any one-shot network, and any table of distributions, one column per step."""
     torch_generator = torch.Generator().manual_seed(0)
     graphs = random_graphs(50, np.random.default_rng(0))
     worst = {torch.float32: 0.0, torch.float64: 0.0}
@@ -164,7 +164,7 @@ def any_one_shot() -> Check:
             batch.x = 3 * torch.randn(len(batch.x), picks, generator=torch_generator)
             worst[dtype] = max(worst[dtype], difference(table_one_shot(picks).to(dtype), batch, torch_generator))
     return Check(
-        "There are weights with which Policy-learn gives the T distributions of any one-shot network, one a step",
+        "There are weights with which Policy-learn gives the T distributions of any one-shot network, one per step",
         "`weights.one_shot_policy`",
         "random GraphConv networks of 1 and 3 layers and random tables of scores, T = 1, 2, 5 and 10,"
         " 50 random graphs, scores up to 10",

@@ -1,4 +1,4 @@
-"""The proposition on OSAN: whatever distributions a one-shot network gives, the learned policy can give one a step.
+"""The proposition on OSAN: whatever distributions a one-shot network gives, the learned policy can give one per step.
 
 The selection network ignores the marks and carries the one-shot network's states, with a column of ones beside them.
 Summed over the t copies of step t, that column holds t, and the selector reads column t of the scores.
@@ -51,7 +51,7 @@ class OneShot(nn.Module):
         self.head = nn.Linear(channels, picks)
 
     def forward(self, graphs: Graphs) -> Tensor:
-        """The logits of each pick, a column a pick, ``(N, T)``."""
+        """The logits of each pick, a column per pick, ``(N, T)``."""
         bag = mark_nodes(graphs, NoPolicy()(graphs), dtype=self.head.weight.dtype)
         logits: Tensor = self.head(self.encoder(graphs, bag))
         return logits
