@@ -4,9 +4,10 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from policylearn.prediction.estimators import PolicyLearnClassifier, PolicyLearnRegressor
     from policylearn.prediction.predictor import Predictor, load
 
-__all__ = ["Predictor", "__version__", "load"]
+__all__ = ["PolicyLearnClassifier", "PolicyLearnRegressor", "Predictor", "__version__", "load"]
 __version__ = version("policylearn")
 
 
@@ -16,4 +17,8 @@ def __getattr__(name: str) -> Any:
         from policylearn.prediction import predictor
 
         return getattr(predictor, name)
+    if name in ("PolicyLearnClassifier", "PolicyLearnRegressor"):
+        from policylearn.prediction import estimators
+
+        return getattr(estimators, name)
     raise AttributeError(f"module 'policylearn' has no attribute '{name}'")

@@ -1,0 +1,299 @@
+"""scikit-learn's way: ``PolicyLearnRegressor().fit(smiles, y).predict(smiles)``, and the same for classes."""
+
+from __future__ import annotations
+
+import logging
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+from scipy.sparse import issparse
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.exceptions import NotFittedError
+from sklearn.utils import check_random_state
+from torch_geometric.data import Batch, Data
+
+from policylearn.data import DataError, Dataset, PackedGraphs, Split, Task, pack_molecules
+from policylearn.data.convert.infer import standardise
+from policylearn.data.molecules import featurise_many
+from policylearn.data.packed import Array
+from policylearn.prediction.calibration import CALIBRATION, USUAL
+from policylearn.prediction.input_graphs import pack_items
+from policylearn.prediction.outcome import finish
+from policylearn.prediction.predictor import Answer, Predictor, load
+from policylearn.settings.parsing import changed, nested
+from policylearn.settings.run_config import RunConfig
+from policylearn.training.data_source import Source, describe_features
+from policylearn.training.ensemble import ENSEMBLE, train_ensemble
+from policylearn.training.fit import fit
+from policylearn.training.presets import preset
+from policylearn.training.runs import CONFIG, FACTS, METRICS, WEIGHTS
+
+KEPT = (WEIGHTS, CONFIG, FACTS, METRICS, CALIBRATION, ENSEMBLE)
+"""The files of a run folder that an estimator carries with it."""
+LARGEST_SEED = 2**31 - 1
+
+
+class _PolicyLearnEstimator(BaseEstimator):  # type: ignore[misc]
+    """What regressor and classifier share.
+
+    A fitted estimator holds the files of its run as bytes (``files_``), which is what a pickle of it contains: weights
+    as safetensors, the rest as text, no PyTorch code.
+    """
+
+    def __init__(
+        self,
+        *,
+        policy: str = "learned",
+        picks: int = 2,
+        ensemble: int = 1,
+        epochs: int | None = None,
+        batch_size: int | None = None,
+        learning_rate: float | None = None,
+        channels: int | None = None,
+        layers: int | None = None,
+        validation_fraction: float = 0.1,
+        settings: Mapping[str, Any] | None = None,
+        random_state: Any = 0,
+    ) -> None:
+        self.policy, self.picks, self.ensemble = policy, picks, ensemble
+        self.epochs, self.batch_size, self.learning_rate = epochs, batch_size, learning_rate
+        self.channels, self.layers = channels, layers
+        self.validation_fraction, self.settings, self.random_state = validation_fraction, settings, random_state
+
+    def answer(self, X: Any, *, level: float = USUAL) -> Answer:  # noqa: N803 - scikit-learn's name
+        """Predictions with picks, standard deviation and interval or set; see `Predictor.answer`."""
+        return self._predictor().answer(listed(X), level=level)
+
+    def run_config(self, *, molecules: bool, seed: int) -> RunConfig:
+        """The settings of a training: those of the command for a table (or for graphs), then the parameters."""
+        given = {
+            "fit.epochs": self.epochs,
+            "fit.batch_size": self.batch_size,
+            "optim.learning_rate": self.learning_rate,
+            "prediction.channels": self.channels,
+            "prediction.layers": self.layers,
+        }
+        stated = {name: value for name, value in given.items() if value is not None}
+        base = preset("memory.csv" if molecules else "memory.npz", self.policy, self.picks)
+        all_of_them = stated | dict(self.settings or {}) | {"fit.seed": seed, "data.name": "memory"}
+        return changed(base, nested(all_of_them), "'settings'")
+
+    def _train(self, graphs: PackedGraphs, task: Task, strata: Array | None) -> Self:
+        """Train on packed graphs that carry their targets, and keep the run's files."""
+        if not 0 < self.validation_fraction < 1:
+            raise ValueError(f"'validation_fraction' must lie between 0 and 1 (got {self.validation_fraction})")
+        state = self.random_state
+        seed = (
+            int(state) if isinstance(state, int | np.integer) else int(check_random_state(state).randint(LARGEST_SEED))
+        )
+        molecules = graphs.smiles is not None
+        split = held_out(len(graphs), self.validation_fraction, strata, seed)
+        if task.kind == "regression":
+            task = replace(task, scaling=standardise(graphs.y[split.train]))
+        dataset = Dataset("memory", graphs, task, (split,))
+        source = Source(dataset, *describe_features(graphs, molecules), molecules)
+        config = self.run_config(molecules=molecules, seed=seed)
+        with tempfile.TemporaryDirectory(prefix="policylearn-") as name, quiet():
+            folder = Path(name) / "run"
+            if self.ensemble > 1:
+                train_ensemble(config, source, folder, self.ensemble)
+            else:
+                fit(config, source, folder)
+            finish(folder, source)
+            self.files_ = {path.relative_to(folder).as_posix(): path.read_bytes() for path in kept_files(folder)}
+        self.__dict__.pop("_loaded", None)
+        return self
+
+    def _predictor(self) -> Predictor:
+        if not hasattr(self, "files_"):
+            raise NotFittedError(f"this {type(self).__name__} is not fitted yet; call 'fit' with molecules and targets")
+        if "_loaded" not in self.__dict__:
+            with tempfile.TemporaryDirectory(prefix="policylearn-") as name:
+                write_files(self.files_, Path(name))
+                self._loaded = load(name)
+        return self._loaded
+
+    def save(self, folder: str | Path) -> Path:
+        """Write the run folder, for ``policylearn predict`` and ``policylearn.load``; it must be new."""
+        self._predictor()
+        path = Path(folder)
+        path.mkdir(parents=True)
+        write_files(self.files_, path)
+        return path
+
+    def __getstate__(self) -> dict[str, Any]:
+        state: dict[str, Any] = dict(super().__getstate__())
+        state.pop("_loaded", None)
+        return state
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.string, tags.input_tags.one_d_array = True, True
+        tags.input_tags.two_d_array = False
+        tags.no_validation = True
+        return tags
+
+
+class PolicyLearnRegressor(RegressorMixin, _PolicyLearnEstimator):  # type: ignore[misc]
+    """Numbers of molecules or graphs, as a scikit-learn estimator.
+
+    Args:
+        policy: learned, random, full, none, degree or centrality.
+        picks: T, how many nodes are marked.
+        ensemble: models that differ by their seed and answer as one.
+        epochs: passes over the data; None takes the command's.
+        batch_size: graphs of a step; None likewise.
+        learning_rate: of the prediction network; None likewise.
+        channels: of the prediction network; None likewise.
+        layers: of the prediction network; None likewise.
+        validation_fraction: of the rows, which choose the epoch and calibrate the intervals.
+        settings: any further settings of ``policylearn train`` by their dotted names, such as ``{"fit.patience": 10}``.
+        random_state: of weights, order and held-out rows.
+    """
+
+    def fit(self, X: Any, y: Any) -> Self:  # noqa: N803 - scikit-learn's name
+        """Train on SMILES or PyG graphs.
+
+        Args:
+            X: a list, array or pandas Series of SMILES, or a list of PyG ``Data``.
+            y: one number per row, or one column per target; NaN where a target is not known.
+        """
+        truth = np.asarray(y, dtype=np.float32)
+        self.single_ = truth.ndim == 1
+        truth = truth.reshape(len(truth), -1)
+        graphs = with_targets(X, truth)
+        names = tuple(f"y{column}" for column in range(truth.shape[1])) if truth.shape[1] > 1 else ("y",)
+        if np.isinf(truth).any() or (self.single_ and np.isnan(truth).any()):
+            row = int(np.flatnonzero(~np.isfinite(truth).all(axis=1))[0])
+            raise DataError(f"y[{row}] is {truth[row].tolist()}; leave out rows whose target is not a finite number")
+        return self._train(graphs, Task("regression", "mse", "rmse", names), None)
+
+    def predict(self, X: Any) -> Array:  # noqa: N803 - scikit-learn's name
+        """Numbers, ``(R,)``, or ``(R, targets)`` where ``y`` had columns."""
+        values = self.answer(X).values
+        return values[:, 0] if self.single_ else values
+
+
+class PolicyLearnClassifier(ClassifierMixin, _PolicyLearnEstimator):  # type: ignore[misc]
+    """Labels of molecules or graphs, as a scikit-learn estimator; the parameters are those of the regressor."""
+
+    def fit(self, X: Any, y: Any) -> Self:  # noqa: N803 - scikit-learn's name
+        """Train on SMILES or PyG graphs.
+
+        Args:
+            X: a list, array or pandas Series of SMILES, or a list of PyG ``Data``.
+            y: one label per row, of any kind that can be sorted.
+        """
+        labels = np.asarray(y)
+        if labels.ndim != 1:
+            raise DataError(
+                f"'y' must have one label per row (got shape {labels.shape}); fit one classifier per column, or train on"
+                " a table with 'policylearn train', which takes several yes/no targets with gaps"
+            )
+        self.classes_, ids = np.unique(labels, return_inverse=True)
+        if len(self.classes_) < 2:
+            raise DataError(f"'y' holds one class only ({self.classes_.tolist()}); a classifier needs at least two")
+        names = tuple(map(str, self.classes_))
+        if len(names) == 2:
+            task = Task("binary", "bce", "rocauc", ("y",), classes=names)
+            graphs = with_targets(X, ids.reshape(-1, 1).astype(np.float32))
+        else:
+            task = Task("classes", "cross_entropy", "accuracy", ("y",), classes=names)
+            graphs = with_targets(X, ids.astype(np.int64))
+        return self._train(graphs, task, ids)
+
+    def predict_proba(self, X: Any) -> Array:  # noqa: N803 - scikit-learn's name
+        """The probability of each class, ``(R, classes)``, in the order of ``classes_``."""
+        values = self.answer(X).values
+        return np.concatenate([1 - values, values], axis=1) if values.shape[1] == 1 else values
+
+    def predict(self, X: Any) -> Array:  # noqa: N803 - scikit-learn's name
+        """The likeliest class of each row."""
+        likeliest: Array = self.predict_proba(X).argmax(axis=1)
+        chosen: Array = self.classes_[likeliest]
+        return chosen
+
+
+def listed(items: Any) -> Any:
+    """Rows as a list of SMILES or of ``Data``; arrays, Series and tables of one column are flattened."""
+    if isinstance(items, str | Data | Batch | PackedGraphs):
+        return [items] if isinstance(items, str) else items
+    if issparse(items):
+        raise DataError("sparse input is not supported: 'X' must be one SMILES or graph per row")
+    if hasattr(items, "to_numpy"):
+        items = items.to_numpy()
+    if isinstance(items, np.ndarray):
+        if items.ndim == 2 and items.shape[1] == 1:
+            items = items[:, 0]
+        if items.ndim != 1:
+            raise DataError(f"'X' must be one SMILES or graph per row (got an array of shape {items.shape})")
+        items = items.tolist()
+    rows = list(items)
+    for row, item in enumerate(rows):
+        if not isinstance(item, str | Data):
+            raise DataError(
+                f"X[{row}] is a {type(item).__name__} ({str(item)[:40]!r}); give SMILES as text, or PyG graphs"
+            )
+    return rows
+
+
+def with_targets(items: Any, y: Array) -> PackedGraphs:
+    """Packed graphs that carry their targets and, where they come from SMILES, those too."""
+    rows = listed(items)
+    if isinstance(rows, list) and rows and isinstance(rows[0], str):
+        graphs: PackedGraphs | None = pack_molecules(list(featurise_many(rows)), smiles=rows, source="X")
+    else:
+        graphs = pack_items(rows, molecules=True)
+    if graphs is None:
+        raise DataError("'X' has no rows; give at least a few molecules or graphs")
+    if len(graphs) != len(y):
+        raise DataError(f"'X' has {len(graphs)} rows and 'y' has {len(y)}; give one target per row")
+    return replace(graphs, y=y)
+
+
+def held_out(rows: int, fraction: float, strata: Array | None, seed: int) -> Split:
+    """Training and validation rows; the latter also stand for the test part, which an estimator does not have."""
+    from sklearn.model_selection import train_test_split
+
+    size = max(1, round(rows * fraction), 0 if strata is None else len(np.unique(strata)))
+    if rows < 2 or size >= rows:
+        raise DataError(f"{rows} rows are too few: {size} of them are held out to choose the epoch; give more")
+    several = strata is not None and np.bincount(strata).min() > 1 and rows - size >= len(np.unique(strata))
+    train, valid = train_test_split(
+        np.arange(rows), test_size=size, random_state=seed, stratify=strata if several else None
+    )
+    return Split(np.sort(train), np.sort(valid), np.sort(valid))
+
+
+def kept_files(folder: Path) -> Iterator[Path]:
+    """The files that prediction needs, of a run or of all members."""
+    return (path for path in sorted(folder.rglob("*")) if path.name in KEPT and path.is_file())
+
+
+def write_files(files: Mapping[str, bytes], folder: Path) -> None:
+    """A run folder from its files; names that lead out of it are refused, as a pickle may come from anywhere."""
+    for name, content in files.items():
+        parts: Sequence[str] = Path(name).parts
+        if not parts or parts[-1] not in KEPT or len(parts) > 2 or any(part in ("..", "/") for part in parts):
+            raise ValueError(f"'{name}' is no file of a run; the estimator was not written by policylearn")
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(content)
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Lightning's remarks on its hardware, left out."""
+    loggers = [logging.getLogger(name) for name in ("lightning.pytorch", "lightning.fabric")]
+    before = [logger.level for logger in loggers]
+    for logger in loggers:
+        logger.setLevel(logging.WARNING)
+    try:
+        yield
+    finally:
+        for logger, level in zip(loggers, before, strict=True):
+            logger.setLevel(level)
