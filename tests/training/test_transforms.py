@@ -20,7 +20,7 @@ from policylearn.prediction import load
 from policylearn.settings.flat import differences
 from policylearn.training import RunConfig, changed, fit, load_run, load_source, train, with_setting
 from policylearn.training.prepared_data import prepare_data
-from policylearn.training.reevaluation import evaluate_again
+from policylearn.training.reevaluation import reevaluate
 from tests.graphs import batch_of, molecules, small_model
 from tests.training.molecules import molesol, read_table, small_run, write_table
 from tests.training.tiny import tiny_config, write_graphs
@@ -102,7 +102,7 @@ def test_graphs_without_smiles_get_their_encodings_too(tmp_path: Path) -> None:
 
 
 def test_an_evaluation_gives_the_logged_figure_again(run: Path) -> None:
-    result = evaluate_again(load_run(run))
+    result = reevaluate(load_run(run))
     assert result.value == result.logged
 
 
