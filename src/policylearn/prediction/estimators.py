@@ -27,11 +27,11 @@ from policylearn.prediction.outcome import finish
 from policylearn.prediction.predictor import Answer, Predictor, load
 from policylearn.settings.parsing import changed, nested
 from policylearn.settings.run_config import RunConfig
+from policylearn.settings.run_files import CONFIG, FACTS, METRICS, WEIGHTS
 from policylearn.training.data_source import Source, describe_features
 from policylearn.training.ensemble import ENSEMBLE, train_ensemble
 from policylearn.training.fit import fit
 from policylearn.training.presets import preset
-from policylearn.training.runs import CONFIG, FACTS, METRICS, WEIGHTS
 
 KEPT = (WEIGHTS, CONFIG, FACTS, METRICS, CALIBRATION, ENSEMBLE)
 """The files of a run folder that an estimator carries with it."""
@@ -192,8 +192,8 @@ class PolicyLearnClassifier(ClassifierMixin, _PolicyLearnEstimator):  # type: ig
         labels = np.asarray(y)
         if labels.ndim != 1:
             raise DataError(
-                f"'y' must have one label per row (got shape {labels.shape}); fit one classifier per column, or train on"
-                " a table with 'policylearn train', which takes several yes/no targets with gaps"
+                f"'y' must have one label per row (got shape {labels.shape}); fit one classifier per column, or train"
+                " on a table with 'policylearn train', which takes several yes/no targets with gaps"
             )
         self.classes_, ids = np.unique(labels, return_inverse=True)
         if len(self.classes_) < 2:
