@@ -19,7 +19,9 @@ import policylearn.models.systems  # noqa: F401  every file registers its system
 from policylearn.bags import Graphs, Selection
 from policylearn.models import Inputs
 from policylearn.models.registry import find_system
+from policylearn.models.systems.osan import VOTE_NOISE, spread, uneven_masks
 from policylearn.nn import Features
+from policylearn.training.asam import Asam, scaled_weights
 from tests.golden.location import GOLDEN
 
 OGB_NODES = Features((119, 5, 12, 12, 10, 6, 6, 2, 2))
@@ -99,10 +101,26 @@ class Case:
         return model
 
     def _build_osan(self) -> nn.Module:
-        raise NotImplementedError
+        meta = self.meta
+        form = "ogb" if meta["dataset"].startswith("ogb") else meta["dataset"]
+        settings = {"form": form, "picks": meta["T"], "keep": meta["k"], "remove_rows": meta["remove_node"]}
+        settings |= {"layers": meta["layers"], "channels": meta["channels"], "dropout": 0.0, "votes": 1}
+        if meta["learned"]:
+            settings |= {"aux_weight": meta["aux_weight"], "strength": meta["beta"]}
+        if meta["policy"] == "node_ordered":
+            settings |= {"ordered": True, "order_channels": meta["order_channels"]}
+            settings["order_size"] = self["weight/prediction.order_encoder.weight"].shape[1]
+        assert meta["full_graph"]
+        system = find_system("osan" if meta["learned"] else "random-osan")
+        model = system.build(system.settings(**settings), self.inputs)
+        assert isinstance(model, nn.Module)
+        return model
 
     def ours(self, name: str) -> str:
         """The name that a weight of the official network has in our model."""
+        if self.meta["source"] == "OSAN":
+            name = osan_name(name, ordered=self.meta["policy"] == "node_ordered")
+            return name.replace(".maps.0.", ".map.") if self.meta["dataset"] == "alchemy" else name
         name = re.sub(r"edge_embedding\.weight", "edge_embedding.0.weight", name)
         name = re.sub(r"edge_embedding\.(\d+)\.", r"edges.tables.\1.", name)
         name = re.sub(r"^node_encoder\.weight", "node_encoder.0.weight", name)
@@ -160,13 +178,32 @@ class Case:
         wanted = self.named("train/grad/")
         weights = dict(self.model.named_parameters())
         assert set(weights) == set(wanted)
-        for network in ("selection.", ""):
-            names = [name for name in wanted if name.startswith("selection.") == bool(network)]
+        for network in ("scorer.", ""):
+            names = [name for name in wanted if name.startswith("scorer.") == bool(network)]
             largest = max((float(wanted[name].abs().max()) for name in names), default=0.0)
             for name in names:
                 gradient = weights[name].grad
                 gradient = torch.zeros_like(weights[name]) if gradient is None else gradient
                 assert (gradient - wanted[name]).abs().max() <= 1e-6 * largest, name
+
+
+def osan_name(name: str, *, ordered: bool) -> str:
+    network, name = name.split(".", 1)
+    name = re.sub(r"^layers\.(\d+)\.(eps|lin1|lin2|norm1)", r"convs.\1.\2", name).replace("norm1", "norm")
+    name = re.sub(r"^node_encoder\.(\d+)\.", r"node_encoder.tables.\1.", name)
+    if network == "selection":
+        name = re.sub(r"^layers\.(\d+)\.(lin|edge_lin|norm)\.", r"\2s.\1.", name)
+        name = re.sub(r"^edge_encoder\.(\d+)\.", r"edge_encoder.encoder.tables.\1.", name)
+        return "scorer." + name.replace("node_out", "out")
+    name = re.sub(r"^layers\.(\d+)\.edge_lin", r"convs.\1.edges.lin", name)
+    name = re.sub(r"^layers\.(\d+)\.edge_embedding\.", r"convs.\1.edges.encoder.tables.", name)
+    name = re.sub(r"^layers\.(\d+)\.norm2?\.", r"norms.\1.", name)
+    name = re.sub(r"^head\.lin4|^head(?!\.lin)", "out", name)
+    name = re.sub(r"^set2set\.", "set2set.lstm.", name)
+    name = re.sub(r"^head\.lin(\d)", lambda found: f"maps.{int(found[1]) - 1}", name)
+    if ordered and not name.startswith(("node_encoder", "order_encoder")):
+        name = f"gine.{name}"
+    return f"network.{name}"
 
 
 def close(got: Tensor, wanted: Tensor) -> None:
@@ -267,3 +304,103 @@ def test_number_of_weights(path: Path) -> None:
     assert selection == case.meta.get("parameters_selection", 0) - chosen
     rest = sum(weight.numel() for weight in case.model.parameters()) - selection
     assert rest == case.meta["parameters"] - (sum(dead.values()) - chosen)
+
+
+@PRECISIONS
+@cases("osan")
+def test_osan_evaluation(path: Path, dtype: torch.dtype) -> None:
+    case = Case(path, dtype)
+    model, graphs = case.model.eval(), case.graphs
+    scores = model.scorer(graphs)
+    close(scores, case["eval/logits"])
+    mask = model.solve(scores, graphs.members)
+    assert torch.equal(mask, case["eval/mask"])
+    close(model.predict(graphs, mask, scores), case["eval/prediction"])
+    close(model(graphs), case["eval/prediction"])
+    noise = case["eval/vote/noise"]
+    moved = scores + VOTE_NOISE * spread(scores, graphs.members) * noise
+    assert torch.equal(model.solve(moved, graphs.members), case["eval/vote/mask"])
+    close(model.vote(graphs, scores, noise), case["eval/vote/prediction"])
+
+
+@PRECISIONS
+@cases("osan")
+def test_osan_training_pass(path: Path, dtype: torch.dtype) -> None:
+    case = Case(path, dtype)
+    model, graphs = case.model.train(), case.graphs
+    scores = model.scorer(graphs)
+    close(scores, case["train/logits"])
+    scores.retain_grad()
+    mask, moved = model.draw(scores, case["train/noise"], graphs.members)
+    mask.retain_grad()
+    assert torch.equal(mask, case["train/mask"])
+    outputs = model.predict(graphs, mask, moved)
+    close(outputs, case["train/prediction"])
+    task, aux = case.loss(outputs), model.settings.aux_weight * uneven_masks(mask, graphs.members)
+    close(task, case["train/task_loss"])
+    close(aux, case["train/aux_loss"])
+    (task + aux).backward()
+    largest = max(1.0, float(case["train/mask_gradient"].abs().max()))
+    close(mask.grad / largest, case["train/mask_gradient"] / largest)
+    assert torch.equal(scores.grad, case["train/logits_gradient"])
+    assert torch.equal(mask.detach() - scores.grad, case["train/target_mask"])
+
+
+@cases("osan")
+def test_osan_gradients(path: Path) -> None:
+    case = Case(path)
+    step = case.model.train().objective(case.graphs, case["y"], case.terms, noise=case["train/noise"])
+    close(step.loss, case["train/loss"])
+    close(step.prediction_loss, case["train/task_loss"])
+    step.loss.backward()
+    case.check_gradients()
+
+
+@PRECISIONS
+@cases("random-osan")
+def test_random_osan(path: Path, dtype: torch.dtype) -> None:
+    case = Case(path, dtype)
+    close(case.model.eval().predict(case.graphs, case["mask"]), case["eval/prediction"])
+    outputs = case.model.train().predict(case.graphs, case["mask"])
+    close(outputs, case["train/prediction"])
+    loss = case.loss(outputs)
+    close(loss, case["train/loss"])
+    if dtype == torch.float64:
+        loss.backward()
+        case.check_gradients()
+
+
+@cases("random-osan")
+def test_random_osan_keeps_as_many_as_the_official_draw(path: Path) -> None:
+    case = Case(path)
+    (mask,) = case.model.train().draw(case.graphs, 1, torch.Generator().manual_seed(0))
+    sizes = [part.sum(0).tolist() for part in mask.split(case.graphs.sizes.tolist())]
+    assert sizes == [part.sum(0).tolist() for part in case["mask"].split(case.graphs.sizes.tolist())]
+
+
+@cases("sun")
+def test_asam_steps(path: Path) -> None:
+    """Two steps of ASAM over SGD: the loss of each second pass, and the weights after both."""
+    case = Case(path)
+    if "asam" not in case.meta:
+        assert not case.named("asam/")
+        return
+    wanted = case.meta["asam"]
+    model = case.model.train()
+    sgd = torch.optim.SGD(model.parameters(), lr=wanted["lr"], momentum=wanted.get("momentum", 0.9))
+    asam = Asam(sgd, scaled_weights(model), rho=wanted["rho"], eta=wanted.get("eta", 0.01))
+
+    def closure() -> Tensor:
+        asam.zero_grad()
+        loss = model.objective(case.graphs, case["y"], case.terms).loss
+        loss.backward()
+        return loss
+
+    steps = sum(name.startswith("asam/") and name.endswith("/loss") for name in case.arrays)
+    for step in range(steps):
+        close(asam.step(closure), case[f"asam/{step}/loss"])
+    weights = dict(model.named_parameters())
+    after = case.named("asam/weight/")
+    assert set(after) == set(weights)
+    for name, value in after.items():
+        close(weights[name], value)

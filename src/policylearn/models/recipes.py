@@ -38,6 +38,7 @@ from policylearn.policies import (
     Estimator,
     FullPolicy,
     Gapped,
+    Imle,
     LearnedPolicy,
     NoPolicy,
     Policy,
@@ -96,6 +97,8 @@ def build_estimator(policy: PolicyConfig) -> Estimator:
         return StraightThrough(policy.tau)
     if policy.estimator == "gapped":
         return Gapped(policy.tau)
+    if policy.estimator == "imle":
+        return Imle(policy.imle_strength)
     raise ValueError(f"'estimator' must be one of {', '.join(get_args(EstimatorName))} (got '{policy.estimator}')")
 
 

@@ -26,8 +26,10 @@ def gin_sum(states: Tensor, bag: Bag, scale: Tensor) -> Tensor:
     return scale * states + neighbour_sum(wide, adjacency).view_as(states)
 
 
-def gine_sum(states: Tensor, bag: Bag, scale: Tensor, values: Tensor, index: Tensor | None) -> Tensor:
-    """``scale * states[v] + sum over edges (u, v) of relu(states[u] + e)``, for every copy.
+def gine_sum(
+    states: Tensor, bag: Bag, scale: Tensor, values: Tensor, index: Tensor | None, weights: Tensor | None = None
+) -> Tensor:
+    """``scale * states[v] + sum over edges (u, v) of w * relu(states[u] + e)``, for every copy.
 
     Args:
         states: of every row.
@@ -35,9 +37,11 @@ def gine_sum(states: Tensor, bag: Bag, scale: Tensor, values: Tensor, index: Ten
         scale: of a node's own state.
         values: the edges' vectors e: rows of a table, or one per column of ``edge_index``.
         index: which row of the table each column of ``edge_index`` has; None if there is one vector per edge.
+        weights: w of every message of ``bag.wide()``, in each of the copies side by side; None are ones.
 
     Shapes:
-        states and result ``(R, C)``, scale ``(1,)``, values ``(K, C)`` or ``(E, C)``, index ``(E,)``.
+        states and result ``(R, C)``, scale ``(1,)``, values ``(K, C)`` or ``(E, C)``, index ``(E,)``, weights
+        ``(E, S)``.
     """
     check_edges(bag.adjacency, values, states.shape[1], shared=index is not None)
     values = values.to(states.dtype)  # mixed precision may give them different ones
@@ -46,6 +50,8 @@ def gine_sum(states: Tensor, bag: Bag, scale: Tensor, values: Tensor, index: Ten
     wide = states.reshape(adjacency.num_nodes, width * states.shape[1])
     messages = gather(wide, adjacency).view(len(term), width, states.shape[1])  # (E, S, C)
     messages = torch.relu(messages + term.unsqueeze(1))
+    if weights is not None:
+        messages = messages * weights.unsqueeze(2)
     return scale * states + collect(messages.flatten(1), adjacency).view_as(states)
 
 

@@ -2,9 +2,10 @@
 
 from policylearn.policies.decks import Deck, RandomDeck
 from policylearn.policies.draws import Pick, selection_of, top_nodes
-from policylearn.policies.estimators import Estimator, Gapped, Reinforce, Rloo, StraightThrough, leave_one_out
+from policylearn.policies.estimators import Estimator, Gapped, Imle, Reinforce, Rloo, StraightThrough, leave_one_out
 from policylearn.policies.fixed import FullPolicy, NoPolicy
 from policylearn.policies.learned import BagView, LearnedPolicy, View
+from policylearn.policies.masks import keep_best, kept_sizes, node_uniform
 from policylearn.policies.protocol import (
     Evidence,
     LearningPolicy,
@@ -23,6 +24,7 @@ __all__ = [
     "Evidence",
     "FullPolicy",
     "Gapped",
+    "Imle",
     "LearnedPolicy",
     "LearningPolicy",
     "NoPolicy",
@@ -37,7 +39,10 @@ __all__ = [
     "View",
     "bags_per_graph",
     "degree",
+    "keep_best",
+    "kept_sizes",
     "leave_one_out",
+    "node_uniform",
     "selection_of",
     "subgraph_centrality",
     "surrogate_loss",

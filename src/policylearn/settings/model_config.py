@@ -62,6 +62,8 @@ class PolicyConfig:
     """What the baseline of 'reinforce' knows: the batch's mean, also past costs, also the copies before, or all."""
     tau: float = 1.0
     """Temperature of 'straight_through' and 'gapped'."""
+    imle_strength: float = 10.0
+    """How far 'imle' moves the scores against the gradient of the marks."""
     node_dropout: float = 0.0
     """Share of the candidates that cannot be picked, in training."""
     mask_selected: bool = True

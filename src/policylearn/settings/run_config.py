@@ -43,8 +43,8 @@ class DataConfig:
     """Processes that compute them; 0 takes as many as there are cores for 1,000 graphs each."""
 
 
-OptimizerName = Literal["adam", "adamw"]
-ScheduleName = Literal["step", "cosine"]
+OptimizerName = Literal["adam", "adamw", "sgd"]
+ScheduleName = Literal["step", "cosine", "plateau"]
 
 
 @dataclass(frozen=True)
@@ -52,13 +52,24 @@ class OptimConfig:
     """How the weights are moved: one optimiser, a learning rate for each network."""
 
     optimizer: OptimizerName = "adam"
-    """Adam, or AdamW with weight decay."""
+    """Adam, AdamW with weight decay, or SGD with momentum."""
+    momentum: float = 0.9
+    """Of SGD."""
+    asam_rho: float = 0.0
+    """Take gradients where the loss is worst within this distance (ASAM, two passes per step); 0 does not."""
+    asam_eta: float = 0.01
+    """Of ASAM: added to the size of a weight, with which that distance grows."""
     weight_decay: float = 0.0
     """Of AdamW."""
     schedule: ScheduleName = "step"
-    """Learning rates fall in steps (the selection network's stays), or rise and then fall along a cosine to zero."""
+    """Learning rates fall in steps (the selection network's stays), rise and then fall along a cosine to zero, or fall
+    when the validation metric stops to improve."""
     warmup: float = 0.05
     """Share of all steps in which the rate rises, with schedule 'cosine'."""
+    plateau_patience: int = 20
+    """Epochs without a better validation metric before the rate is multiplied by 'decay', with schedule 'plateau'."""
+    least_rate: float = 0.0
+    """Training stops once the rate is below this, with schedule 'plateau'."""
 
     learning_rate: float = 1e-3
     """Of the prediction network."""

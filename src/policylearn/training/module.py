@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, Literal
 
 import lightning
 import numpy as np
 import torch
 from torch import Tensor
-from torch.optim import Adam, AdamW, Optimizer
-from torch.optim.lr_scheduler import LambdaLR
+from torch.optim import SGD, Adam, AdamW, Optimizer
+from torch.optim.lr_scheduler import LambdaLR, ReduceLROnPlateau
 from torch_geometric.data import Batch
 from torchmetrics import Metric
 
 from policylearn.data import Task, build_metric
 from policylearn.models import GraphModel, calibrate
 from policylearn.settings.run_config import OptimConfig
+from policylearn.training.asam import Asam, scaled_weights
 
 
 class RunModule(lightning.LightningModule):
@@ -57,6 +58,7 @@ class RunModule(lightning.LightningModule):
         self.metrics = torch.nn.ModuleDict({part: build_metric(task) for part in parts})
         self.loss_sum = torch.zeros((), dtype=torch.float64)
         self.loss_count = 0
+        self.passes = 0
 
     @property
     def graph_model(self) -> GraphModel:
@@ -66,11 +68,14 @@ class RunModule(lightning.LightningModule):
 
     def training_step(self, batch: Batch, batch_idx: int) -> Tensor:
         """One step's loss."""
-        self._reseed(self.current_epoch, batch_idx)
+        self._reseed(self.current_epoch, batch_idx, self.passes)
+        self.passes += 1
         remembers = len(self.past_costs) > 0 and "index" in batch
         if remembers:
             batch.past_cost = self.past_costs[batch.index]
         step = self.graph_model.objective(batch, batch.y, self.task.loss_terms)
+        if self.passes > 1:  # ASAM looks at a batch twice; the first time counts
+            return step.loss
         if remembers:
             costs = step.costs.to(self.past_costs.dtype)
             seen = batch.past_cost.isfinite()
@@ -78,6 +83,10 @@ class RunModule(lightning.LightningModule):
         self.loss_sum += step.prediction_loss.double().cpu()
         self.loss_count += 1
         return step.loss
+
+    def on_train_batch_start(self, batch: Batch, batch_idx: int) -> None:
+        """No pass over this batch yet."""
+        self.passes = 0
 
     def on_train_epoch_start(self) -> None:
         """Begin the epoch's mean loss."""
@@ -116,11 +125,7 @@ class RunModule(lightning.LightningModule):
         if selection:
             own = self.optim.selection_learning_rate
             groups.append({"params": selection, "lr": self.optim.learning_rate if own is None else own})
-        optimizer: Optimizer
-        if self.optim.optimizer == "adamw":
-            optimizer = AdamW(groups, eps=self.optim.eps, weight_decay=self.optim.weight_decay, fused=True)
-        else:
-            optimizer = Adam(groups, eps=self.optim.eps, fused=True)
+        optimizer = self._optimizer(groups)
         if self.optim.schedule == "cosine":
             rate = warmup_cosine(int(self.trainer.estimated_stepping_batches), self.optim.warmup)
             return {
@@ -128,6 +133,10 @@ class RunModule(lightning.LightningModule):
                 "lr_scheduler": {"scheduler": LambdaLR(optimizer, rate), "interval": "step"},
             }
         every, decay = self.optim.decay_every, self.optim.decay
+        if self.optim.schedule == "plateau":
+            mode: Literal["min", "max"] = "max" if self.task.higher_is_better else "min"
+            falling = ReduceLROnPlateau(optimizer, mode, factor=decay, patience=self.optim.plateau_patience)
+            return {"optimizer": optimizer, "lr_scheduler": {"scheduler": falling, "monitor": self.parts[0]}}
 
         def of_prediction(epoch: int) -> float:
             return float(decay ** (epoch // every)) if every else 1.0
@@ -137,13 +146,33 @@ class RunModule(lightning.LightningModule):
             "lr_scheduler": LambdaLR(optimizer, [of_prediction, lambda _epoch: 1.0][: len(groups)]),
         }
 
+    def _optimizer(self, groups: list[dict[str, Any]]) -> Optimizer:
+        optim = self.optim
+        optimizer: Optimizer
+        if optim.optimizer == "adamw":
+            optimizer = AdamW(groups, eps=optim.eps, weight_decay=optim.weight_decay, fused=True)
+        elif optim.optimizer == "sgd":
+            optimizer = SGD(groups, momentum=optim.momentum)
+        else:
+            optimizer = Adam(groups, eps=optim.eps, fused=True)
+        if not optim.asam_rho:
+            return optimizer
+        return Asam(optimizer, scaled_weights(self.model), rho=optim.asam_rho, eta=optim.asam_eta)
+
+    def on_train_epoch_end(self) -> None:
+        """Stop once the learning rate has fallen far enough."""
+        rates = [group["lr"] for optimizer in self.trainer.optimizers for group in optimizer.param_groups]
+        if self.optim.schedule == "plateau" and max(rates) < self.optim.least_rate:
+            self.trainer.should_stop = True
+
     def _metric(self, part: str) -> Metric:
         metric = self.metrics[part]
         assert isinstance(metric, Metric)
         return metric
 
-    def _reseed(self, epoch: int, step: int) -> None:
-        words = np.random.SeedSequence([self.seed, epoch, step + 1, self.global_rank]).generate_state(1, np.uint64)
+    def _reseed(self, epoch: int, step: int, again: int = 0) -> None:
+        place = [self.seed, epoch, step + 1, self.global_rank, *([again] if again else [])]
+        words = np.random.SeedSequence(place).generate_state(1, np.uint64)
         torch.manual_seed(int(words[0]))
 
 

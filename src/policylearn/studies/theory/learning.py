@@ -30,7 +30,7 @@ from policylearn.policies import LearnedPolicy
 from policylearn.settings import NodePooling, PolicyName
 from policylearn.studies.theory.chance import covered
 
-Method = Literal["reinforce", "rloo", "straight_through", "gapped", "random", "none", "full"]
+Method = Literal["reinforce", "rloo", "straight_through", "gapped", "imle", "random", "none", "full"]
 METHODS: tuple[Method, ...] = get_args(Method)
 LEARNED: tuple[EstimatorName, ...] = get_args(EstimatorName)
 

@@ -1,0 +1,57 @@
+"""Choices of many nodes at once: which nodes of a graph each copy keeps."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from policylearn.bags import Graphs, Members
+from policylearn.policies.random import hashed_uniform, structure_hash
+
+
+def kept_sizes(sizes: Tensor, keep: int) -> Tensor:
+    """How many nodes each copy keeps, ``(G,) -> (G,)``; never none.
+
+    Args:
+        sizes: nodes of each graph.
+        keep: so many at most where it is positive; all but so many where it is negative.
+    """
+    return sizes.clamp(max=keep) if keep > 0 else (sizes + keep).clamp(min=1)
+
+
+def keep_best(scores: Tensor, members: Members, keep: int, tolerance: float = 1e-5) -> Tensor:
+    """1 at the best nodes of each graph and 0 elsewhere, every column by itself, ``(N, T) -> (N, T)``.
+
+    Nodes that tie with the last one kept are all kept. Alike nodes have scores that are equal only up to rounding, and
+    rounding changes with the rest of the batch: hence the tolerance.
+
+    Args:
+        scores: the larger the better.
+        members: the nodes of each graph.
+        keep: see `kept_sizes`.
+        tolerance: scores count as tied within ``tolerance * (1 + |score|)``.
+    """
+    falling = torch.argsort(scores, dim=0, descending=True)
+    by_graph = torch.argsort(members.batch[falling], dim=0, stable=True)
+    order = falling.gather(0, by_graph)  # graph by graph, the best first
+    last = members.ptr[:-1] + kept_sizes(members.sizes, keep) - 1  # (G,)
+    least = scores.gather(0, order).index_select(0, last)  # (G, T)
+    floor = least - tolerance * (1 + least.abs())
+    return (scores >= floor.index_select(0, members.batch)).to(scores.dtype)
+
+
+def node_uniform(graphs: Graphs, columns: int, *, seed: int | None, generator: torch.Generator | None = None) -> Tensor:
+    """Numbers in [0, 1), ``(N, columns)``, float64.
+
+    Args:
+        graphs: the batch.
+        columns: how many per node.
+        seed: with it they are a function of the seed and of each graph's structure, whatever batch it is in; without,
+            they are drawn.
+        generator: to draw from.
+    """
+    if seed is None:
+        device = graphs.batch.device
+        return torch.rand(graphs.num_nodes, columns, generator=generator, device=device, dtype=torch.float64)
+    seeds = structure_hash(graphs) + seed * 1_000_003
+    return torch.stack([hashed_uniform(seeds + column, graphs) for column in range(columns)], dim=1)
