@@ -22,10 +22,12 @@ MODERN: dict[str, Any] = {
 """AdamW, warm-up and cosine, clipped gradients, one bag per graph."""
 
 FOR_TABLES: dict[str, Any] = {
+    "data": {"transforms": {"walk_encoding": {}, "descriptors": {}}},
+    "descriptor_dropout": 0.1,
     "fit": {"epochs": 30, "batch_size": 64},
     "prediction": {"layers": 3},
 }
-"""What a table of SMILES has besides."""
+"""What a table of SMILES has besides: walk encodings of the atoms, and descriptors beside the graph's vector."""
 
 
 def recipe_settings(recipe: RecipeName, *, table: bool) -> dict[str, Any]:

@@ -6,7 +6,6 @@ import json
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -108,10 +107,16 @@ def perform(job: CompareJob, runs: Path, callbacks: Sequence[lightning.Callback]
     )
 
 
-@lru_cache(maxsize=2)
+_LOADED: dict[str, Source] = {}
+
+
 def load(config: DataConfig) -> Source:
-    """The data of a run, kept for the next one."""
-    return load_source(config)
+    """The data of a run, kept for the next one, which mostly has the same."""
+    key = repr(config)
+    if key not in _LOADED:
+        _LOADED.clear()
+        _LOADED[key] = load_source(config)
+    return _LOADED[key]
 
 
 def equal_cost(comparison: Comparison, folder: Path, runs: Path) -> dict[tuple[str, str], int]:
