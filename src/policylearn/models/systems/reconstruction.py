@@ -145,12 +145,12 @@ class ReconstructionGNN(nn.Module):
 
 @dataclass(frozen=True)
 class ReconstructionSettings:
-    """The published network, on a full deck of molecules; published widths go beyond 500,000 weights."""
+    """The published network, with all members that lack one node; for OGB's data no settings are published."""
 
     base: Base = "gine"
     """The network that every member goes through."""
-    channels: int = 160
-    """Width C; the published one is 300."""
+    channels: int = 300
+    """Width C."""
     layers: int = 4
     """Number of layers."""
     removed: int = 1
