@@ -9,9 +9,11 @@ import numpy as np
 import pytest
 import torch
 from safetensors.torch import load_file
+from torch_geometric.data import Batch
 
 from policylearn.data import BatchLoader, build_metric
 from policylearn.training import RunError, fit, load_run, load_source, train, with_setting
+from policylearn.training.evaluation import scored
 from policylearn.training.folds import read_history
 from policylearn.training.module import RunModule
 from policylearn.training.prepared_data import prepare_data
@@ -156,3 +158,15 @@ def test_a_folder_with_a_run_is_left_alone(graphs: Path, tmp_path: Path) -> None
         fit(config, source, tmp_path / "run")
     fit(config, source, tmp_path / "run", resume=True)
     assert {path: path.read_bytes() for path in before} == before
+
+
+def test_a_model_with_votes_is_scored_on_each_of_them() -> None:
+    class Voting(torch.nn.Module):
+        def votes(self, batch: Batch) -> torch.Tensor:
+            return torch.stack([batch.y - 1, batch.y + 3])
+
+    batch = Batch(y=torch.tensor([[1.0], [2.0]]))
+    outputs, targets = scored(Voting(), batch)
+    assert outputs.flatten().tolist() == [0, 1, 4, 5]
+    assert targets.flatten().tolist() == [1, 2, 1, 2]
+    assert float((outputs - targets).abs().mean()) == 2  # the mean of the votes would have an error of 1

@@ -19,9 +19,22 @@ def evaluate(model: SubgraphGNN, batches: Iterable[Batch], task: Task) -> float:
     model.eval()
     metric = build_metric(task)
     for batch in batches:
-        metric.update(model(batch), batch.y)
+        metric.update(*scored(model, batch))
     model.train(was_training)
     return float(metric.compute())
+
+
+def scored(model: torch.nn.Module, batch: Batch) -> tuple[Tensor, Tensor]:
+    """What a metric is worked out from: the outputs and the targets.
+
+    A model with ``votes`` (outputs of several draws, ``(V, G, outputs)``) is scored on each of them and not on their
+    mean, as the authors of OSAN do.
+    """
+    votes = getattr(model, "votes", None)
+    if votes is None:
+        return model(batch), batch.y
+    each: Tensor = votes(batch)
+    return each.flatten(0, 1), batch.y.repeat(len(each), *[1] * (batch.y.dim() - 1))
 
 
 def answers(output: Tensor, task: Task) -> Tensor:

@@ -19,6 +19,7 @@ from policylearn.data import Task, build_metric
 from policylearn.models import GraphModel, calibrate
 from policylearn.settings.run_config import OptimConfig
 from policylearn.training.asam import Asam, scaled_weights
+from policylearn.training.evaluation import scored
 
 
 class RunModule(lightning.LightningModule):
@@ -101,7 +102,7 @@ class RunModule(lightning.LightningModule):
 
     def validation_step(self, batch: Batch, batch_idx: int, dataloader_idx: int = 0) -> None:
         """Take a batch into the metric of its part."""
-        self._metric(self.parts[dataloader_idx]).update(self.model(batch), batch.y)
+        self._metric(self.parts[dataloader_idx]).update(*scored(self.model, batch))
 
     def on_validation_epoch_end(self) -> None:
         """Log each part's metric over all of its data, and the epoch's mean loss over all processes."""

@@ -93,7 +93,12 @@ class DSSGNN(nn.Module):
     def forward(self, batch: AnyBatch, *, generator: torch.Generator | None = None) -> Tensor:
         """See `GraphModel`, ``(G, outputs)``."""
         graphs = Graphs.of(batch)
-        return self.predict(graphs, self.policy(graphs, generator=generator))
+        return self.predict(graphs, self.select(graphs, generator=generator))
+
+    def select(self, batch: AnyBatch, *, generator: torch.Generator | None = None) -> Selection:
+        """The picks for a batch."""
+        graphs = Graphs.of(batch)
+        return self.policy(graphs, generator=generator).validate(graphs.ptr)
 
     def predict(self, batch: AnyBatch, selection: Selection) -> Tensor:
         """The output for picks that are handed in, ``(G, outputs)``."""

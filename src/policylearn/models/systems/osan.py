@@ -72,7 +72,7 @@ class OSAN(nn.Module):
 
     Without noise in evaluation where there is one vote; with several, each adds to the scores of a copy a tenth of
     their standard deviation over the graph times normal noise. The authors put the predictions of all votes into one
-    metric and average none; here `votes` gives them all and the output is their mean.
+    metric and average none: so does training with `votes`, while the output is their mean.
 
     Args:
         settings: see `OSANSettings`.
