@@ -155,7 +155,7 @@ def test_callbacks_hear_how_far_it_is(tmp_path: Path) -> None:
         ({"walk_encodign": {}}, "no transform 'walk_encodign'; did you mean 'walk_encoding'"),
         ({"walk_encoding": {"step": 3}}, "has no setting 'step'"),
         ({"walk_encoding": 3}, "must be a mapping"),
-        ({"cycle_counts": {"into": "cycles"}}, "nothing reads the structure 'cycles'"),
+        ({"cycle_counts": {"into": "cycles"}}, "nothing in the model 'policy' reads the structure 'cycles'"),
         ({"descriptors": {}}, "descriptors need the SMILES"),
     ],
 )

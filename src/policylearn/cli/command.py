@@ -38,6 +38,7 @@ class Parser(argparse.ArgumentParser):
             formatter_class=argparse.RawDescriptionHelpFormatter if lines else argparse.HelpFormatter,
         )
         self.needed: list[argparse.Action] = []
+        self.open_groups: list[str] = []  # beginnings of options whose names are declared elsewhere
         choices = " | ".join(actions or ())
         self.choices = f"[{choices}]" if choices and optional else choices
 
@@ -52,6 +53,7 @@ class Parser(argparse.ArgumentParser):
     def parse(self, words: Sequence[str]) -> Namespace:
         """The options that the words say."""
         see = f"see '{self.prog} --help'"
+        words, found = self._take_open(words)
         try:
             options, unknown = self.parse_known_args(list(words))
         except argparse.ArgumentError as error:
@@ -66,7 +68,28 @@ class Parser(argparse.ArgumentParser):
         missing = [place_of(action) for action in self.needed if getattr(options, action.dest) is None]
         if missing:
             raise UsageError(f"'{self.prog}' needs {', '.join(missing)}; {see}")
+        vars(options).update(found)
         return options
+
+    def _take_open(self, words: Sequence[str]) -> tuple[list[str], dict[str, Any]]:
+        """The words without options of open groups, and what those say, read as YAML."""
+        import yaml
+
+        rest, found, queue = [], {}, list(words)
+        while queue:
+            word = queue.pop(0)
+            name, given, value = word.partition("=")
+            if not (self.open_groups and name.startswith(tuple(self.open_groups))):
+                rest.append(word)
+                continue
+            if not given and not queue:
+                raise UsageError(f"'{name}' needs a value; see '{self.prog} --help'")
+            text = value if given else queue.pop(0)
+            try:
+                found[name.removeprefix("--")] = yaml.safe_load(text)
+            except yaml.YAMLError:
+                raise UsageError(f"'{name}' cannot be read (got {text}); see '{self.prog} --help'") from None
+        return rest, found
 
     def long_names(self) -> list[str]:
         """The options, without their short forms."""

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from policylearn.settings import NetworkConfig
+    from policylearn.settings.run_config import RunConfig
     from policylearn.settings.run_files import RunFiles
 
 HELP = "show this installation, or what a run was trained on and how well"
@@ -132,6 +133,24 @@ def describe(found: RunFiles, folds: dict[str, Any] | None) -> Iterable[tuple[st
     yield "input", "SMILES, or graphs with OGB's features" if facts["featuriser"] else "graphs with the same features"
     if facts.get("transforms"):
         yield "transforms", "; ".join(shown_transform(stored) for stored in facts["transforms"])
+    yield from (describe_system if config.model != "policy" else describe_policy)(config)
+    fit = config.fit
+    yield "training", f"{fit.epochs} epochs of batches of {fit.batch_size}, seed {fit.seed}"
+    yield from figures(metrics)
+    yield "evaluation", f"batches of {facts['evaluation_batch_size']}, {facts['threads']} threads"
+    yield "trained with", ", ".join(f"{name} {version}" for name, version in facts["versions"].items())
+    yield "trained on", facts["machine"]
+    yield "format", str(facts["format"])
+
+
+def describe_system(config: RunConfig) -> Iterable[tuple[str, str]]:
+    """A system and its settings."""
+    yield "model", config.model
+    yield "settings", ", ".join(f"{key} {value}" for key, value in config.system.items())
+
+
+def describe_policy(config: RunConfig) -> Iterable[tuple[str, str]]:
+    """A policy and its networks."""
     selection = config.selection
     picks = "" if selection.name in ("none", "full") else f", {selection.picks} picks"
     learned = f", mode {selection.mode}, estimator {selection.estimator}" if selection.name == "learned" else ""
@@ -141,13 +160,6 @@ def describe(found: RunFiles, folds: dict[str, Any] | None) -> Iterable[tuple[st
         norm = "batch norm over the whole bag" if selection.mode == "paper" else f"{selection.norm} norm"
         yield "selection network", f"{network(selection.network or config.prediction, norm)}"
     yield "pooling, readout", f"{config.pooling} over copies, {config.readout} over nodes"
-    fit = config.fit
-    yield "training", f"{fit.epochs} epochs of batches of {fit.batch_size}, seed {fit.seed}"
-    yield from figures(metrics)
-    yield "evaluation", f"batches of {facts['evaluation_batch_size']}, {facts['threads']} threads"
-    yield "trained with", ", ".join(f"{name} {version}" for name, version in facts["versions"].items())
-    yield "trained on", facts["machine"]
-    yield "format", str(facts["format"])
 
 
 def shown_transform(stored: dict[str, Any]) -> str:

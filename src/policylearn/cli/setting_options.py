@@ -11,7 +11,7 @@ from typing import Any, get_origin, get_type_hints
 
 from policylearn.cli.command import Parser, typed
 from policylearn.settings import RunConfig
-from policylearn.settings.parsing import is_group, settings_of
+from policylearn.settings.parsing import is_group, is_open, settings_of
 from policylearn.wording import without_none, write_value
 
 
@@ -44,6 +44,8 @@ def add_group(parser: Parser, config: Any, prefix: str, hidden: bool = False) ->
         kind_of_word = str if several else hint
         options = typed(prefix + name, {"type": kind_of_word, "help": text, "default": argparse.SUPPRESS} | several)
         options.setdefault("metavar", name.upper())
+        if is_open(hint):
+            parser.open_groups.append(f"--{prefix}{name}.")
         group.add_argument(f"--{prefix}{name}", **options | ({"help": argparse.SUPPRESS} if hidden else {}))
     for name, hint in inner:
         value = getattr(config, name)
@@ -53,7 +55,9 @@ def add_group(parser: Parser, config: Any, prefix: str, hidden: bool = False) ->
 def given_settings(options: Namespace) -> dict[str, Any]:
     """The settings among a command's options, by dotted name."""
     known = settings_of(RunConfig)
-    return {name: value for name, value in vars(options).items() if name in known}
+    open_ones = tuple(f"{name}." for name, kind in known.items() if is_open(kind))
+    found = {name: value for name, value in vars(options).items() if name in known or name.startswith(open_ones)}
+    return dict(sorted(found.items()))  # a mapping comes before what is said of its parts
 
 
 def attribute_docs(kind: type) -> dict[str, str]:

@@ -102,7 +102,7 @@ def report(console: Console, config: RunConfig, metric: str, done: Swept) -> Non
     from rich.table import Table
 
     standing = done.standing
-    table = Table(title=f"{config.data.name}, {config.selection.name}: {len(standing.values)} of {standing.total} done")
+    table = Table(title=f"{config.data.name}, {config.method}: {len(standing.values)} of {standing.total} done")
     for heading in ("settings", f"valid {metric}", f"test {metric}"):
         table.add_column(heading, justify="left" if heading == "settings" else "right", overflow="fold")
     for name, value in list(standing.values.items())[:SHOWN]:

@@ -38,6 +38,9 @@ SHORTHANDS = {
 }
 
 
+WITH_PICKS = ("learned", "random", "degree", "centrality")
+
+
 def add_options(parser: Parser) -> None:
     """Options of the verb."""
     parser.add_argument(
@@ -125,7 +128,7 @@ def make_config(options: Namespace) -> RunConfig:
     else:
         usual = RunConfig().selection
         name, picks = given.get("selection.name", usual.name), given.get("selection.picks", usual.picks)
-        base = preset(options.dataset, name, picks, given.get("recipe"))
+        base = preset(options.dataset, name, picks, given.get("recipe"), model=given.get("model", RunConfig().model))
     given |= {"data.name": options.dataset} | ({"data.target": options.target} if options.target else {})
     return changed(base, nested(given), "the command line")
 
@@ -134,15 +137,16 @@ def default_folder(config: RunConfig, members: int = 1) -> Path:
     """A folder below runs/ that says what was run."""
     data = Path(config.data.name).name.split(".")[0]
     target = f"-{'-'.join(config.data.target)}" if config.data.target else ""
-    policy = config.selection.name
-    picks = "" if policy in ("none", "full") else f"-t{config.selection.picks}"
+    picks = f"-t{config.selection.picks}" if config.method in WITH_PICKS else ""
     fold = "" if config.data.fold is None else f"-fold{config.data.fold}"
     together = f"-ensemble{members}" if members > 1 else ""
-    return Path("runs") / f"{data}{target}-{policy}{picks}{fold}-seed{config.fit.seed}{together}"
+    return Path("runs") / f"{data}{target}-{config.method}{picks}{fold}-seed{config.fit.seed}{together}"
 
 
 def announce(console: Console, config: RunConfig, source: Source, folder: Path) -> None:
     """Say what will be trained on what."""
+    from policylearn.training.systems import memory_note
+
     dataset, task = source.dataset, source.dataset.task
     if source.report is not None:
         console.print(source.report.summary(), highlight=False, markup=False)
@@ -160,6 +164,9 @@ def announce(console: Console, config: RunConfig, source: Source, folder: Path) 
         markup=False,
         soft_wrap=True,
     )
+    note = memory_note(config, dataset.graphs)
+    if note:
+        console.print(f"{config.model}: {note}", highlight=False, markup=False, soft_wrap=True)
 
 
 def report(
@@ -169,7 +176,7 @@ def report(
     from rich.table import Table
 
     metrics = done.metrics
-    table = Table(title=f"{source.dataset.name}, {config.selection.name}")
+    table = Table(title=f"{source.dataset.name}, {config.method}")
     for column in ("metric", "valid", "test", "best epoch", "epochs", "seconds", "weights"):
         table.add_column(column, justify="left" if column == "metric" else "right")
     deviation = f" ± {metrics['test_deviation']:.4f}" if "test_deviation" in metrics else ""

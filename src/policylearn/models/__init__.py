@@ -2,7 +2,7 @@
 
 from policylearn.models.calibration import calibrate
 from policylearn.models.config import ModelConfig
-from policylearn.models.protocol import GraphModel, LossTerms, Objective, graph_costs, plain_objective
+from policylearn.models.protocol import GraphModel, LossTerms, Objective, PickingModel, graph_costs, plain_objective
 from policylearn.models.recipes import build_estimator, build_model, build_rule
 from policylearn.models.registry import SYSTEMS, Inputs, System, find_system, register
 from policylearn.models.subgraph_gnn import SubgraphGNN
@@ -18,6 +18,7 @@ __all__ = [
     "ModelConfig",
     "NetworkConfig",
     "Objective",
+    "PickingModel",
     "PolicyConfig",
     "SubgraphGNN",
     "System",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import torch
 from torch import Tensor
@@ -67,6 +67,17 @@ class GraphModel(Protocol):
             terms: the loss of each label; the mean is over the known ones.
             generator: where randomness is drawn from.
         """
+
+
+@runtime_checkable
+class PickingModel(Protocol):
+    """A model that looks at copies of picked nodes and can say which."""
+
+    def select(self, batch: Any, *, generator: torch.Generator | None = None) -> Selection:
+        """The picks for a batch."""
+
+    def predict(self, batch: Any, selection: Selection) -> Tensor:
+        """The outputs for picks that are handed in."""
 
 
 def plain_objective(outputs: Tensor, y: Tensor, terms: LossTerms, members: Members) -> Objective:

@@ -93,6 +93,8 @@ def register(system: System) -> System:
 
 def find_system(name: str) -> System:
     """The system of that name, or a `ValueError` with the nearest known one."""
+    import policylearn.models.systems  # noqa: F401 - every file there registers what it holds
+
     if name not in SYSTEMS:
         close = nearest_word(name, SYSTEMS)
         hint = f"did you mean '{close}'?" if close else f"there are {', '.join(sorted(SYSTEMS))}"

@@ -10,14 +10,16 @@ from pathlib import Path
 
 import numpy as np
 import torch
+from torch import Tensor, nn
 
 from policylearn.bags import NO_PICK, Selection
 from policylearn.data import BatchLoader, DataError, PackedGraphs, Task
 from policylearn.data.packed import Array
-from policylearn.models import SubgraphGNN
+from policylearn.models import PickingModel
 from policylearn.nn import Graphs
 from policylearn.prediction.calibration import USUAL, Calibration, label_chances
 from policylearn.prediction.input_graphs import Items, find_misfits, pack_items
+from policylearn.settings.run_config import POLICY
 from policylearn.settings.run_files import batch_warning
 from policylearn.training.ensemble import load_members
 from policylearn.training.evaluation import answers
@@ -92,12 +94,12 @@ class Predictor:
     """
 
     run: Run
-    model: SubgraphGNN
-    others: tuple[SubgraphGNN, ...] = ()
+    model: nn.Module
+    others: tuple[nn.Module, ...] = ()
     calibration: Calibration | None = None
 
     @property
-    def models(self) -> tuple[SubgraphGNN, ...]:
+    def models(self) -> tuple[nn.Module, ...]:
         """All members; one model is an ensemble of one."""
         return (self.model, *self.others)
 
@@ -127,7 +129,7 @@ class Predictor:
     def picks(self, items: Items, *, batch_size: int | None = None) -> list[list[int]]:
         """The nodes that the policy marks in each graph, in the order of its picks, counted within the graph.
 
-        Atoms count from 0 in the order of the SMILES. A policy without picks gives empty lists.
+        Atoms count from 0 in the order of the SMILES. A model without picks gives empty lists.
         """
         return self.answer(items, batch_size=batch_size).picks
 
@@ -145,9 +147,9 @@ class Predictor:
         for graphs in self._batches(items, batch_size):
             drawn = []
             for model, values in zip(self.models, parts, strict=True):
-                selection = model.select(graphs)
-                values.append(answers(model.predict(graphs, selection), self.task).cpu().numpy())
-                drawn.append(local_picks(selection, graphs))
+                outputs, marked = look(model, graphs)
+                values.append(answers(outputs, self.task).cpu().numpy())
+                drawn.append(marked)
             picks += [by_votes(lists) for lists in zip(*drawn, strict=True)] if self.others else drawn[0]
         members = np.stack([self._stacked(values) for values in parts])  # (members, R, outputs)
         if not self.others:
@@ -194,12 +196,22 @@ class Predictor:
         return np.concatenate(parts) if parts else np.zeros((0, self.task.outputs), dtype=np.float32)
 
     def __repr__(self) -> str:
-        facts, selection = self.run.facts, self.run.config.selection
+        facts, config = self.run.facts, self.run.config
+        policy = f"policy {config.selection.name!r}, {config.selection.picks} picks"
+        model = policy if config.model == POLICY else f"model {config.model!r}"
         members = f", {len(self.models)} members" if self.others else ""
         return (
             f"Predictor({str(self.run.folder)!r}: {self.task.kind} of {', '.join(self.task.targets)},"
-            f" trained on {facts.dataset['name']} with policy {selection.name!r}, {selection.picks} picks{members})"
+            f" trained on {facts.dataset['name']} with {model}{members})"
         )
+
+
+def look(model: nn.Module, graphs: Graphs) -> tuple[Tensor, list[list[int]]]:
+    """A model's outputs and the nodes that it picked in each graph, empty lists where it picks none."""
+    if not isinstance(model, PickingModel):
+        return model(graphs), [[] for _ in range(graphs.num_graphs)]
+    selection = model.select(graphs)
+    return model.predict(graphs, selection), local_picks(selection, graphs)
 
 
 def local_picks(selection: Selection, graphs: Graphs) -> list[list[int]]:

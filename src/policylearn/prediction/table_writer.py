@@ -14,10 +14,12 @@ from typing import IO, cast
 from policylearn.data import DataError, PackedGraphs
 from policylearn.data.atomic import replacing
 from policylearn.data.convert import open_rows
+from policylearn.models import PickingModel
 from policylearn.prediction.answer_columns import AnswerColumns
 from policylearn.prediction.calibration import USUAL
 from policylearn.prediction.predictor import Predictor
 from policylearn.prediction.table_reader import Block, graph_blocks, molecule_blocks
+from policylearn.settings.run_config import POLICY
 
 Progress = Callable[[int, int], None]
 """Told the rows that are done, and how far the input has been read: bytes of a table, graphs of a packed file."""
@@ -101,8 +103,17 @@ def check(predictor: Predictor, source: Path, output: Path, wanted: Wanted | Non
         raise DataError(f"{output}: is the input itself; choose another name for the output")
     if output.is_dir():
         raise DataError(f"{output}: is a folder; name a file for the output")
-    selection = predictor.run.config.selection
-    if wanted.picks and (selection.name == "none" or (selection.picks == 0 and selection.name != "full")):
+    config = predictor.run.config
+    selection = config.selection
+    if wanted.picks and not isinstance(predictor.model, PickingModel):
+        raise ValueError(
+            f"the model '{config.method}' of {predictor.run.folder} looks at no picked nodes; leave --picks out"
+        )
+    if (
+        wanted.picks
+        and config.model == POLICY
+        and (selection.name == "none" or (selection.picks == 0 and selection.name != "full"))
+    ):
         raise ValueError(f"the policy '{selection.name}' of {predictor.run.folder} picks no nodes; leave --picks out")
     if predictor.calibration is not None and wanted.level not in predictor.calibration.levels:
         known = ", ".join(f"{level:g}" for level in predictor.calibration.levels)

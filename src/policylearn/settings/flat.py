@@ -8,6 +8,8 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from policylearn.settings.run_config import POLICY
+
 MACHINE_SETTINGS = (
     "data.workers",
     "fit.accelerator",
@@ -24,6 +26,8 @@ OF_LEARNED = (
     "pooling", "shared", "network",
 )  # fmt: skip
 """Settings of the selection that only a learned policy reads."""
+OF_POLICIES = ("prediction", "selection", "pooling", "readout", "order", "bag", "descriptor_dropout")
+"""Settings of the policies and their networks, which no system reads."""
 
 
 def plain(config: Any) -> dict[str, Any]:
@@ -52,6 +56,8 @@ def flat(config: Any) -> dict[str, Any]:
 
     content = config if isinstance(config, Mapping) else plain(config)
     walk("", {key: value for key, value in content.items() if key != "grid"})
+    if found.get("model", POLICY) != POLICY:
+        return {key: value for key, value in found.items() if key.split(".")[0] not in OF_POLICIES}
     if found.get("selection.name", "learned") != "learned":
         found = {key: value for key, value in found.items() if not _of_learned(key)}
     return found

@@ -112,14 +112,30 @@ def merged(base: Mapping[str, Any], content: Mapping[str, Any]) -> dict[str, Any
     return found
 
 
-def _put(base: Config, content: Mapping[Any, Any], prefix: str = "") -> Config:
-    """A configuration with some settings changed."""
+def read_settings(kind: type[Config], content: Mapping[str, Any], place: str) -> Config:
+    """Settings of a kind that is chosen by name; what is not said is by default.
+
+    Args:
+        kind: a dataclass whose fields all have defaults.
+        content: some of its fields.
+        place: where they stand in a configuration.
+    """
+    try:
+        return _put(kind(), content, f"{place}.", kind)
+    except ConfigError:
+        raise
+    except ValueError as error:
+        raise ConfigError(f"'{place}': {error}") from None
+
+
+def _put(base: Config, content: Mapping[Any, Any], prefix: str = "", root: type = RunConfig) -> Config:
+    """A configuration with some settings changed; ``root`` is the kind whose names are proposed for a wrong one."""
     kinds = get_type_hints(type(base))
     changes = {}
     for key, value in content.items():
         name = f"{prefix}{key}"
         if key not in kinds:
-            raise ConfigError(f"there is no setting '{name}'; {nearest_setting(name)}")
+            raise ConfigError(f"there is no setting '{name}'; {nearest_setting(name, root, prefix)}")
         kind, before = kinds[key], getattr(base, key)
         if not is_group(kind) or (value is None and is_optional(kind)):
             try:
@@ -129,14 +145,17 @@ def _put(base: Config, content: Mapping[Any, Any], prefix: str = "") -> Config:
             except WrongValueError as error:
                 raise ConfigError(f"'{name}' {error}") from None
         elif isinstance(value, Mapping):
-            changes[key] = _put(without_none(kind)() if before is None else before, value, f"{name}.")
+            changes[key] = _put(without_none(kind)() if before is None else before, value, f"{name}.", root)
         else:
             raise ConfigError(f"'{name}' must be {MAPPING} (got {value})")
     return replace(base, **changes)  # type: ignore[type-var]
 
 
-def nearest_setting(name: str) -> str:
+def nearest_setting(name: str, root: type = RunConfig, prefix: str = "") -> str:
     """The way out of an unknown setting."""
+    if root is not RunConfig:
+        known = sorted(settings_of(root, prefix))
+        return hint(name, known, f"there are {', '.join(known)}")
     top = ", ".join(field.name for field in fields(RunConfig))
     return hint(name, sorted(settings_of(RunConfig)), f"the top ones are {top}")
 

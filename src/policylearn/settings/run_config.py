@@ -117,6 +117,8 @@ class FitConfig:
 
 
 RecipeName = Literal["paper", "modern"]
+POLICY = "policy"
+"""The model that is made of a policy and two networks; every other name is that of a system."""
 
 
 @dataclass(frozen=True)
@@ -126,6 +128,10 @@ class RunConfig:
     recipe: RecipeName = "paper"
     """Which settings of optimiser and schedule the run started from; a table of SMILES has 'modern' by default."""
 
+    model: str = POLICY
+    """What is trained: 'policy' (see `selection`), or a system of the field by its name, such as 'sun' or 'cin'."""
+    system: dict[str, Any] = field(default_factory=dict)
+    """Settings of that system: `{channels: 64}`, or one by one as `--system.channels 64`."""
     data: DataConfig = field(default_factory=DataConfig)
     prediction: NetworkConfig = field(default_factory=NetworkConfig)
     selection: PolicyConfig = field(default_factory=PolicyConfig)
@@ -142,3 +148,8 @@ class RunConfig:
     fit: FitConfig = field(default_factory=FitConfig)
     grid: dict[str, list[Any]] = field(default_factory=dict)
     """Values to try in a sweep, by setting, such as `selection.tau: [0.33, 1]`; training itself does not read it."""
+
+    @property
+    def method(self) -> str:
+        """What is trained, in one word: the policy, or the system."""
+        return self.selection.name if self.model == POLICY else self.model

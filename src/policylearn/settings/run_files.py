@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from policylearn.settings.parsing import read_config
-from policylearn.settings.run_config import RunConfig
+from policylearn.settings.run_config import POLICY, RunConfig
 
 FORMAT = 2
 WEIGHTS, CONFIG, METRICS, HISTORY, FACTS, CURVES = (
@@ -72,13 +72,20 @@ def batch_warning(folder: Path, config: RunConfig, batch_size: int) -> str:
         config: the run.
         batch_size: of its evaluation.
     """
-    paper = config.selection.name == "learned" and config.selection.mode == "paper"
-    reason = "was trained in 'paper' mode" if paper else "has batch norms without running statistics"
+    if config.model != POLICY:
+        reason = f"is '{config.model}', whose norms or draws look at the whole batch"
+    else:
+        reason = _batch_reason(config)
     return (
         f"{folder}: the model {reason}, so each prediction depends on the other graphs of its batch;"
         f" batches are cut in the order of the input, {batch_size} graphs each as in the run's evaluation, whatever"
         " batch size is asked for"
     )
+
+
+def _batch_reason(config: RunConfig) -> str:
+    paper = config.selection.name == "learned" and config.selection.mode == "paper"
+    return "was trained in 'paper' mode" if paper else "has batch norms without running statistics"
 
 
 def _depended_on_batch(config: RunConfig) -> bool:

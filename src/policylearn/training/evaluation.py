@@ -9,11 +9,10 @@ from torch import Tensor
 from torch_geometric.data import Batch
 
 from policylearn.data import Task, build_metric
-from policylearn.models import SubgraphGNN
 
 
 @torch.inference_mode()
-def evaluate(model: SubgraphGNN, batches: Iterable[Batch], task: Task) -> float:
+def evaluate(model: torch.nn.Module, batches: Iterable[Batch], task: Task) -> float:
     """The task's metric over all batches together."""
     was_training = model.training
     model.eval()

@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import lightning
 import torch
@@ -29,6 +29,7 @@ from policylearn.training.history import History
 from policylearn.training.module import RunModule
 from policylearn.training.prepared_data import PreparedData, prepare_data
 from policylearn.training.runs import RunFacts, load_run, make_model, save_run
+from policylearn.training.systems import model_settings
 
 CHECKPOINTS = "checkpoints"
 
@@ -120,10 +121,7 @@ def fit(
         "cpu_seconds": sum(record.cpu_seconds for record in history.records),
         "seconds_this_session": time.perf_counter() - started,
         "parameters": count_parameters(model),
-        "policy": config.selection.name,
-        "picks": config.selection.picks,
-        "mode": config.selection.mode if config.selection.name == "learned" else None,
-        "estimator": config.selection.estimator if config.selection.name == "learned" else None,
+        **model_settings(config),
     }
     if trainer.is_global_zero:
         write_text(folder / HISTORY, history.table())
@@ -139,7 +137,9 @@ def prepare(folder: Path, *, resume: bool) -> None:
     folder.mkdir(parents=True, exist_ok=True)
 
 
-def describe(source: Source, prepared: PreparedData, settings: FitConfig, fold: int, model: GraphModel) -> RunFacts:
+def describe(
+    source: Source, prepared: PreparedData, settings: FitConfig, fold: int, model: torch.nn.Module
+) -> RunFacts:
     """What the run must remember of its data and machine."""
     dataset = source.dataset
     return RunFacts(
@@ -151,7 +151,7 @@ def describe(source: Source, prepared: PreparedData, settings: FitConfig, fold: 
         fold=fold if len(dataset.splits) > 1 else None,
         threads=torch.get_num_threads(),
         evaluation_batch_size=settings.evaluation_batch_size or settings.batch_size,
-        depends_on_batch=model.depends_on_batch,
+        depends_on_batch=cast(GraphModel, model).depends_on_batch,
         transforms=[transform.to_json() for transform in prepared.transforms],
         columns=prepared.columns,
     )

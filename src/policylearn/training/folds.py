@@ -125,7 +125,9 @@ def fold_metrics(folders: Sequence[Path], first: dict[str, Any], part: str) -> d
     )
     chosen = np.array(figure.values)
     shared = {
-        key: first[key] for key in ("metric", "higher_is_better", "parameters", "policy", "picks", "mode", "estimator")
+        key: first[key]
+        for key in ("metric", "higher_is_better", "parameters", "model", "policy", "picks", "mode", "estimator")
+        if key in first  # 0.1 knew no other models
     }
     return shared | {
         "folds": chosen.tolist(),

@@ -12,8 +12,9 @@ from policylearn.data.structures import REAL_COLUMNS
 from policylearn.data.transforms import Progress, Transform, apply, fit_apply, transform_cache
 from policylearn.models import Inputs
 from policylearn.nn import DESCRIPTORS, Features
-from policylearn.settings.run_config import DataConfig, RunConfig
+from policylearn.settings.run_config import POLICY, DataConfig, RunConfig
 from policylearn.training.data_source import Source
+from policylearn.training.systems import system_transforms
 
 GRAPHS_PER_WORKER = 1000
 """Fewer are not worth a process of their own."""
@@ -49,7 +50,7 @@ class PreparedData:
 
 
 def prepare_data(config: RunConfig, source: Source, fold: int = 0, *, listeners: Sequence[object] = ()) -> PreparedData:
-    """Apply the transforms that the user chose, learning from the training graphs alone.
+    """Apply the transforms that the model asks for and those that the user chose, learning from training graphs alone.
 
     Args:
         config: the run.
@@ -58,21 +59,28 @@ def prepare_data(config: RunConfig, source: Source, fold: int = 0, *, listeners:
         listeners: told how far it is, those that are a `TransformListener`.
     """
     dataset = source.dataset
-    chosen = chosen_transforms(config.data)
-    if not chosen:
+    asked = system_transforms(config, make_inputs(dataset.task, source, dataset.graphs, ()))
+    chosen = [transform for transform in chosen_transforms(config.data) if transform not in asked]
+    if not asked and not chosen:
         return PreparedData(dataset, (), make_inputs(dataset.task, source, dataset.graphs, ()))
-    fitted, graphs = fit_apply(
-        chosen,
-        dataset.graphs,
-        dataset.splits[fold].train,
-        cache=transform_cache(),
-        workers=count_workers(config.data, len(dataset)),
-        progress=progress_of(listeners),
-    )
-    unread = graphs.structures.keys() - dataset.graphs.structures.keys() - {REAL_COLUMNS, DESCRIPTORS}
+
+    def fitted_on(graphs: PackedGraphs, transforms: Sequence[Transform]) -> tuple[tuple[Transform, ...], PackedGraphs]:
+        return fit_apply(
+            transforms,
+            graphs,
+            dataset.splits[fold].train,
+            cache=transform_cache(),
+            workers=count_workers(config.data, len(dataset)),
+            progress=progress_of(listeners),
+        )
+
+    of_model, graphs = fitted_on(dataset.graphs, asked)
+    read = {*graphs.structures, REAL_COLUMNS} | ({DESCRIPTORS} if config.model == POLICY else set())
+    of_user, graphs = fitted_on(graphs, chosen)
+    fitted, unread = of_model + of_user, graphs.structures.keys() - read
     if unread:
         raise DataError(
-            f"'data.transforms': nothing reads the structure '{min(unread)}';"
+            f"'data.transforms': nothing in the model '{config.model}' reads the structure '{min(unread)}';"
             f" give its transform the setting into: {REAL_COLUMNS}, or leave it out"
         )
     return PreparedData(replace(dataset, graphs=graphs), fitted, make_inputs(dataset.task, source, graphs, fitted))

@@ -11,8 +11,9 @@ from policylearn.data.datasets import CATALOG, find_entry
 from policylearn.data.synthetic import is_synthetic, synthetic_names
 from policylearn.settings import PolicyName
 from policylearn.settings.parsing import ConfigError, changed, read_config
-from policylearn.settings.run_config import RecipeName, RunConfig
+from policylearn.settings.run_config import POLICY, RecipeName, RunConfig
 from policylearn.training.recipes import recipe_settings
+from policylearn.training.systems import chosen_system
 from policylearn.wording import hint
 
 MANY_PICKS = 3
@@ -22,7 +23,9 @@ STAND_INS = {"degree": "random", "centrality": "random"}
 WITHOUT_PICKS = ("full", "none")
 
 
-def preset(dataset: str, policy: str, picks: int, recipe: RecipeName | None = None) -> RunConfig:
+def preset(
+    dataset: str, policy: str, picks: int, recipe: RecipeName | None = None, *, model: str = POLICY
+) -> RunConfig:
     """The settings of a dataset and a policy: what the command takes, and what Python should start from.
 
     Args:
@@ -30,7 +33,10 @@ def preset(dataset: str, policy: str, picks: int, recipe: RecipeName | None = No
         policy: learned, random, full, none, degree or centrality.
         picks: T; policies without picks do not read it.
         recipe: `paper` or `modern`; None is `modern` for a table of SMILES and `paper` for everything else.
+        model: `policy`, or a system by its name, which reads neither policy nor picks.
     """
+    if model != POLICY:
+        return _system_preset(dataset, model, recipe)
     policies = get_args(PolicyName)
     if policy not in policies:
         way_out = hint(policy, policies, f"the policies are {', '.join(policies)}")
@@ -46,9 +52,25 @@ def preset(dataset: str, policy: str, picks: int, recipe: RecipeName | None = No
     return changed(base, {"data": {"name": dataset}, "selection": chosen}, f"{dataset}/{policy}")
 
 
+def _system_preset(dataset: str, model: str, recipe: RecipeName | None) -> RunConfig:
+    """The settings that a dataset declares for a system; the system's own where it declares none."""
+    found = None if _is_own(dataset) else find_entry(dataset, tuple(synthetic_names())).find_presets().get(model)
+    base = read_config(found) if isinstance(found, Path) else changed(RunConfig(), dict(found or {}), dataset)
+    chosen_recipe = recipe if recipe is not None else ("modern" if is_table(dataset) else "paper")
+    base = changed(base, recipe_settings(chosen_recipe, table=False), chosen_recipe)
+    config = changed(base, {"model": model, "data": {"name": dataset}}, f"{dataset}/{model}")
+    chosen_system(config)  # a wrong name is said before data are read
+    return config
+
+
+def _is_own(dataset: str) -> bool:
+    """Whether data are somebody's own, or drawn."""
+    return dataset.endswith(".npz") or is_table(dataset) or is_synthetic(dataset)
+
+
 def find_preset(dataset: str, policy: str, picks: int) -> Path | Mapping[str, Any] | None:
     """What the dataset's entry declares; None for data without settings, a `DataError` for an unknown name."""
-    if dataset.endswith(".npz") or is_table(dataset) or is_synthetic(dataset):
+    if _is_own(dataset):
         return None
     presets = find_entry(dataset, tuple(synthetic_names())).find_presets()
     name = STAND_INS.get(policy, policy)

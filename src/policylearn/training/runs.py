@@ -9,19 +9,21 @@ from typing import Any
 
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
+from torch import nn
 
 from policylearn.data import Scaling, Task
 from policylearn.data.atomic import replacing, write_text
 from policylearn.data.structures import REAL_COLUMNS
 from policylearn.data.transforms import Transform
 from policylearn.fast import accelerate
-from policylearn.models import Inputs, ModelConfig, SubgraphGNN, build_model
+from policylearn.models import Inputs, ModelConfig, build_model
 from policylearn.nn import DESCRIPTORS, Features
 from policylearn.settings.parsing import to_yaml
 from policylearn.settings.provenance import system, versions
 from policylearn.settings.run_config import RunConfig
 from policylearn.settings.run_files import CONFIG, FACTS, FORMAT, METRICS, WEIGHTS, RunError, read_run_files
 from policylearn.training.prepared_data import add_real, learned_of
+from policylearn.training.systems import chosen_system, complete
 
 
 @dataclass(frozen=True)
@@ -82,7 +84,7 @@ class Run:
     facts: RunFacts
     metrics: dict[str, Any]
 
-    def build(self) -> SubgraphGNN:
+    def build(self) -> nn.Module:
         """The trained model."""
         model = make_model(self.config, self.facts.inputs)
         if self.config.fit.precision == "64-true":
@@ -97,8 +99,14 @@ class Run:
         return model.eval()
 
 
-def make_model(config: RunConfig, inputs: Inputs) -> SubgraphGNN:
+def make_model(config: RunConfig, inputs: Inputs) -> nn.Module:
     """The model that a configuration describes for this data, accelerated where that is possible here."""
+    chosen = chosen_system(config)
+    if chosen is not None:
+        system, settings = chosen
+        built = system.build(settings, inputs)
+        assert isinstance(built, nn.Module), f"'{system.name}' builds a module"
+        return accelerate(built)
     model = build_model(
         ModelConfig(
             node_features=inputs.node_features,
@@ -118,9 +126,9 @@ def make_model(config: RunConfig, inputs: Inputs) -> SubgraphGNN:
     return accelerate(model)
 
 
-def save_run(folder: Path, config: RunConfig, facts: RunFacts, model: SubgraphGNN, metrics: dict[str, Any]) -> None:
+def save_run(folder: Path, config: RunConfig, facts: RunFacts, model: nn.Module, metrics: dict[str, Any]) -> None:
     """Write what `load_run` reads, each file whole or not at all; ``metrics.json`` comes last and ends the run."""
-    write_text(folder / CONFIG, to_yaml(config))
+    write_text(folder / CONFIG, to_yaml(complete(config)))
     write_text(folder / FACTS, json.dumps(asdict(facts), indent=2) + "\n")
     with replacing(folder / WEIGHTS) as part:
         save_file({name: value.contiguous() for name, value in model.state_dict().items()}, part)

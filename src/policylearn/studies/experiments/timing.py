@@ -32,7 +32,7 @@ def measure_ms(config: RunConfig, source: Source, measure: Measure) -> float:
     model = make_model(config, prepared.inputs)
     if measure == "train_ms":
         module = RunModule(model, dataset.task, config.optim, seed=config.fit.seed)
-        samples = model.bags_per_graph
+        samples = int(getattr(model, "bags_per_graph", 1))
         loader = BatchLoader(
             dataset.graphs,
             split.train,
