@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from policylearn.cli.command import Command, Parser
+from policylearn.cli.printing import print_table, say, warn
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -66,10 +67,8 @@ def run(options: Namespace) -> int:
     settings = settings_of(options)
     beside = Console(stderr=True)
     if os.getloadavg()[0] > BUSY:
-        beside.print(
-            f"⚠ the machine is busy (load {os.getloadavg()[0]:.1f}): ratios can still be compared, times cannot",
-            style="yellow", highlight=False,
-        )  # fmt: skip
+        load = f"{os.getloadavg()[0]:.1f}"
+        warn(f"the machine is busy (load {load}): ratios can still be compared, times cannot", beside)
     report = measure(settings, f"policylearn bench {shlex.join(options.words)}".strip(), beside)
     name = "bench-quick" if settings.quick else "bench"
     record, picture = options.output / f"{name}.json", options.output / f"{name}.png"
@@ -78,12 +77,10 @@ def run(options: Namespace) -> int:
     if options.json:
         sys.stdout.write(report.to_json())
         return 0
-    console = Console()
-    console = Console(width=None if console.is_terminal else 200)
     for table in make_tables(report):
-        console.print(table)
+        print_table(table, 200)
     for path in (record, picture):
-        console.print(str(path), highlight=False, soft_wrap=True)
+        say(str(path))
     return 0
 
 

@@ -7,6 +7,7 @@ from argparse import Namespace
 from pathlib import Path
 
 from policylearn.cli.command import Command, Parser
+from policylearn.cli.printing import quiet_lightning
 
 HELP = "compare policies, estimators, systems or recipes over datasets with paired seeds"
 ABOUT = (
@@ -32,8 +33,6 @@ def add_options(parser: Parser) -> None:
 
 def run(options: Namespace) -> int:
     """Train under a progress bar, print the table, and write it with a picture beside the records."""
-    import logging
-
     from rich.console import Console
 
     from policylearn.cli.progress import add_bar, progress_bars
@@ -43,8 +42,7 @@ def run(options: Namespace) -> int:
     from policylearn.studies.compare.plan import CompareJob, jobs_of
     from policylearn.studies.compare.summary import draw
 
-    for name in ("lightning.pytorch", "lightning.fabric"):
-        logging.getLogger(name).setLevel(logging.WARNING)
+    quiet_lightning()
     comparison = read_comparison(options.comparison)
     folder = options.output or Path("results/compare") / comparison.name
     console = Console(stderr=True)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from policylearn.cli.command import Command, Parser
+from policylearn.cli.printing import print_table, say
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -35,10 +36,9 @@ def run(options: Namespace) -> int:
     console = Console()
     root = data_root()
     table, notes = list_datasets(root)
-    # A pipe has no width: its lines are never cut or folded.
-    Console(width=None if console.is_terminal else 1000).print(table)
+    print_table(table)
     for note in notes:
-        console.print(note, soft_wrap=True, highlight=False, markup=False)
+        say(note, console)
     return 0
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from policylearn.cli.command import Command, Parser
+from policylearn.cli.printing import print_table, warn
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -36,28 +37,21 @@ def run(options: Namespace) -> int:
     from rich.console import Console
 
     console = Console()
-    # A pipe has no width: its lines are never cut or folded.
-    wide = Console(width=None if console.is_terminal else 1000)
     if options.run is None:
         rows = [*installation(), *(devices() if options.devices else ())]
-        wide.print(two_columns("policylearn", rows))
+        print_table(two_columns("policylearn", rows))
         return 0
     from policylearn.settings.run_files import batch_warning, read_run_files
 
     folder, folds = find_folds(options.run)
     found = read_run_files(folder)
     facts = found.facts
-    wide.print(two_columns(str(options.run), describe(found, folds)))
+    print_table(two_columns(str(options.run), describe(found, folds)))
     if facts["dataset"].get("caveat"):
-        warn(console, f"{facts['dataset']['name']}: {facts['dataset']['caveat']}")
+        warn(f"{facts['dataset']['name']}: {facts['dataset']['caveat']}", console)
     if facts["depends_on_batch"]:
-        warn(console, batch_warning(folder, found.config, facts["evaluation_batch_size"]))
+        warn(batch_warning(folder, found.config, facts["evaluation_batch_size"]), console)
     return 0
-
-
-def warn(console: Any, text: str) -> None:
-    """A yellow line."""
-    console.print(f"⚠ {text}", style="yellow", highlight=False, markup=False, soft_wrap=True)
 
 
 def two_columns(title: str, rows: Iterable[tuple[str, str]]) -> Table:

@@ -12,6 +12,7 @@ from types import FrameType
 from typing import TYPE_CHECKING
 
 from policylearn.cli.command import Command, Parser
+from policylearn.cli.printing import warn
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -72,7 +73,7 @@ def run(options: Namespace) -> int:
         warnings.simplefilter("always", BatchWarning)
         predictor = load(options.run)
     for warning in caught:
-        console.print(f"⚠ {warning.message}", style="yellow", highlight=False, markup=False, soft_wrap=True)
+        warn(str(warning.message), console)
     source, output = options.input, options.output
     wanted = Wanted(options.batch_size, options.picks, options.interval)
     with stopping(), progress_bar(console, source) as progress:

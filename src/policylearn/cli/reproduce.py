@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from policylearn.cli.command import Command, Parser
+from policylearn.cli.printing import print_table, quiet_lightning, say
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -53,14 +54,11 @@ def add_options(parser: Parser) -> None:
 
 def run(options: Namespace) -> int:
     """List, run or report."""
-    import logging
-
     from rich.console import Console
 
     from policylearn.studies.experiments import TABLES, open_ledger, plan, write_report
 
-    for name in ("lightning.pytorch", "lightning.fabric"):
-        logging.getLogger(name).setLevel(logging.WARNING)
+    quiet_lightning()
     console, ledger = Console(stderr=True), open_ledger(options.results)
     if options.table is None and not options.report:
         return list_tables(ledger)
@@ -116,7 +114,6 @@ def setting(word: str) -> tuple[str, Any]:
 def list_tables(ledger: Ledger) -> int:
     """Say which tables there are, and how many runs there are of each."""
     from rich import box
-    from rich.console import Console
     from rich.table import Table as Grid
 
     from policylearn.studies.experiments import TABLES, load_records
@@ -131,8 +128,7 @@ def list_tables(ledger: Ledger) -> int:
         wanted = {cell.experiment for cell in table.cells()}
         runs = sum(experiment in wanted for experiment in run)
         grid.add_row(table.name, table.title, " ".join(columns), " ".join(rows), str(runs))
-    console = Console()
-    Console(width=None if console.is_terminal else 1000).print(grid)
+    print_table(grid)
     return 0
 
 
@@ -149,7 +145,7 @@ def run_with_bars(jobs: list[Job], ledger: Ledger, seconds: float | None, consol
             progress.advance(everything)
             if not console.is_terminal:  # bars that are not redrawn say nothing before the end
                 word = "over" if ledger.find(job) else "another process is at it"
-                console.print(f"{word}: {job.title}, {job.name}", highlight=False, markup=False, soft_wrap=True)
+                say(f"{word}: {job.title}, {job.name}", console)
 
         return run_table(
             jobs,
@@ -164,7 +160,7 @@ def tell(console: Console, outcome: Outcome[Job], ledger: Ledger) -> None:
     """Say what was done and what was not, and why."""
 
     def line(text: str) -> None:
-        console.print(text, highlight=False, markup=False, soft_wrap=True)
+        say(text, console)
 
     line(f"{len(outcome.done)} runs done, {len(outcome.found)} were there, {len(outcome.left)} left for want of time")
     for job in outcome.busy:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from policylearn.cli.command import Command, Parser
+from policylearn.cli.printing import quiet_lightning, say
 from policylearn.cli.train import add_run_options, default_folder, make_config
 
 if TYPE_CHECKING:
@@ -37,8 +38,6 @@ def run(options: Namespace) -> int:
     """Sweep under a progress bar, print the best trials and where the best settings are."""
     if options.trials is not None and options.trials < 1:
         raise ValueError(f"'--trials' must be >= 1 (got {options.trials})")
-    import logging
-
     from rich.console import Console
 
     from policylearn.cli.progress import add_bar, progress_bars
@@ -47,8 +46,7 @@ def run(options: Namespace) -> int:
     from policylearn.training.grid import read_grid
     from policylearn.training.sweep import sweep
 
-    for name in ("lightning.pytorch", "lightning.fabric"):
-        logging.getLogger(name).setLevel(logging.WARNING)
+    quiet_lightning()
     config = read_options(options)
     if config.fit.devices > 1:
         raise ValueError(
@@ -62,11 +60,7 @@ def run(options: Namespace) -> int:
         console.print(f"'{key}' has no effect with the estimator '{config.selection.estimator}': left out of the grid")
     with console.status(f"loading {config.data.name}"):
         source = load_source(config.data)
-    console.print(
-        f"{len(grid.combinations())} combinations of {', '.join(grid.values)}; folder {folder}",
-        highlight=False,
-        soft_wrap=True,
-    )
+    say(f"{len(grid.combinations())} combinations of {', '.join(grid.values)}; folder {folder}", console)
     metric = source.dataset.task.metric
     with progress_bars(console) as progress:
         trials, epochs = add_bar(progress, "trials", len(grid.combinations())), add_bar(progress, "epochs")
@@ -113,7 +107,7 @@ def report(console: Console, config: RunConfig, metric: str, done: Swept) -> Non
         console.print("no trial has ended well yet")
     else:
         command = f"policylearn train {config.data.name} --config {done.path}"
-        console.print(f"best settings: {done.path} ({command})", highlight=False, markup=False, soft_wrap=True)
+        say(f"best settings: {done.path} ({command})", console)
 
 
 COMMAND = Command("sweep", HELP, add_options, run, about=ABOUT)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from policylearn.cli import theory_gradients, theory_learn
 from policylearn.cli.command import Command, Parser
+from policylearn.cli.printing import print_table
 
 HELP = "check the paper's statements, draw what the WL test sees of marked graphs, or train policies on them"
 
@@ -54,8 +55,7 @@ def run_checks(options: Namespace) -> int:
             colour = {True: "green", False: "bold red", None: "yellow"}[check.holds]
             *cells, verdict = (cell.replace("`", "") for cell in check.cells())
             table.add_row(name, *cells, f"[{colour}]{verdict}[/]")
-        console = Console()
-        Console(width=None if console.is_terminal else 200).print(table)
+        print_table(table, 200)
     return int(any(check.holds is False for check in found))
 
 

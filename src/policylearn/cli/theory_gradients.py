@@ -6,6 +6,7 @@ from argparse import Namespace
 from pathlib import Path
 
 from policylearn.cli.command import Command, Parser
+from policylearn.cli.printing import print_table
 
 HELP = "measure which way each estimator pushes the picks"
 ABOUT = (
@@ -63,8 +64,7 @@ def run(options: Namespace) -> int:
     table = Table(*HEADINGS, title=f"gradients of the picks on ({options.n}, {options.l})-CSL graphs")
     for row in gradient_rows(records):
         table.add_row(*row)
-    console = Console()
-    Console(width=None if console.is_terminal else 160).print(table)
+    print_table(table, 160)
     return 0
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from policylearn.cli.command import Command, Parser
+from policylearn.cli.printing import print_table
 
 if TYPE_CHECKING:
     from policylearn.studies.theory import LearningRecord
@@ -101,7 +102,6 @@ def add_showing(parser: Parser) -> None:
 
 def show(records: list[LearningRecord], options: Namespace) -> None:
     """Print the table and draw the figure."""
-    from rich.console import Console
     from rich.table import Table
 
     from policylearn.studies.theory import learning_table, summarise
@@ -118,8 +118,7 @@ def show(records: list[LearningRecord], options: Namespace) -> None:
         table.add_column(heading)
     for summary in summaries:
         table.add_row(*summary.cells())
-    console = Console()
-    Console(width=None if console.is_terminal else 160).print(table)
+    print_table(table, 160)
 
 
 def draw(records: list[LearningRecord], path: Path) -> None:

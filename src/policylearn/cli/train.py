@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from policylearn.cli.command import Command, Parser
+from policylearn.cli.printing import quiet_lightning, say, warn
 from policylearn.cli.setting_options import add_settings, given_settings
 
 if TYPE_CHECKING:
@@ -67,16 +68,13 @@ def add_run_options(parser: Parser) -> None:
 
 def run(options: Namespace) -> int:
     """Train, with a progress bar, and say where the run is."""
-    import logging
-
     from rich.console import Console
 
     from policylearn.cli.progress import add_bar, progress_bars
     from policylearn.cli.training_progress import TrainingBar
     from policylearn.training import Trained, load_source, train, train_ensemble
 
-    for name in ("lightning.pytorch", "lightning.fabric"):
-        logging.getLogger(name).setLevel(logging.WARNING)
+    quiet_lightning()
     console = Console(stderr=True)
     config = make_config(options)
     if options.ensemble < 1:
@@ -149,20 +147,19 @@ def announce(console: Console, config: RunConfig, source: Source, folder: Path) 
 
     dataset, task = source.dataset, source.dataset.task
     if source.report is not None:
-        console.print(source.report.summary(), highlight=False, markup=False)
-        console.print(f"task: {source.explanation}", highlight=False, markup=False)
+        say(source.report.summary(), console)
+        say(f"task: {source.explanation}", console)
     if dataset.caveat:
-        console.print(f"⚠ {dataset.name}: {dataset.caveat}", style="yellow", highlight=False, markup=False)
+        warn(f"{dataset.name}: {dataset.caveat}", console)
     sizes = " / ".join(
         str(len(part)) for part in (dataset.splits[0].train, dataset.splits[0].valid, dataset.splits[0].test)
     )
     folds = f", {len(dataset.splits)} folds" if len(dataset.splits) > 1 else ""
-    console.print(
+    better = "higher" if task.higher_is_better else "lower"
+    say(
         f"{dataset.name}: {len(dataset)} graphs, {sizes} train / valid / test{folds}; {task.kind}, {task.metric}"
-        f" ({'higher' if task.higher_is_better else 'lower'} is better); run folder {folder}",
-        highlight=False,
-        markup=False,
-        soft_wrap=True,
+        f" ({better} is better); run folder {folder}",
+        console,
     )
     note = memory_note(config, dataset.graphs)
     if note:
@@ -191,8 +188,8 @@ def report(
     )
     console.print(table)
     for line in coverage_lines(outcomes):
-        console.print(line, highlight=False, markup=False, soft_wrap=True)
-    console.print(f"run folder: {done.folder}", highlight=False, markup=False, soft_wrap=True)
+        say(line, console)
+    say(f"run folder: {done.folder}", console)
 
 
 def coverage_lines(outcomes: Sequence[Outcome]) -> Iterator[str]:

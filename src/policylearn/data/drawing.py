@@ -9,6 +9,7 @@ import numpy as np
 
 from policylearn.data.dataset import Dataset
 from policylearn.data.packed import Array, DataError, PackedGraphs, as_table
+from policylearn.data.pictures import new_picture
 from policylearn.data.subset import check_indices, targets_are_per_node
 
 # ZINC numbers its atoms by element and charge; checked against the SMILES of the file. The rest stays a number.
@@ -32,25 +33,16 @@ def draw_graphs(dataset: Dataset, path: Path, *, first: int = 0, count: int = 6)
         first: which graph to begin with.
         count: how many graphs.
     """
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
     if count < 1:
         raise DataError(f"'count' must be >= 1 (got {count})")
     chosen = check_indices(dataset.graphs, np.arange(first, min(first + count, max(len(dataset), first + 1))))
     columns = min(3, len(chosen))
     rows = -(-len(chosen) // columns)
-    figure = Figure(figsize=(4 * columns, 4 * rows + 0.5), layout="constrained")
-    FigureCanvasAgg(figure)
-    for position, graph in enumerate(chosen.tolist()):
-        axes = figure.add_subplot(rows, columns, position + 1)
-        draw_one(axes, dataset, graph)
-    figure.suptitle(dataset.name + (" (not original: see the caveat)" if dataset.caveat else ""))
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        figure.savefig(path, dpi=120, format="png")
-    except OSError as error:
-        raise DataError(f"{path}: cannot be written ({error}); choose another file") from error
+    with new_picture(path, 4 * columns, 4 * rows + 0.5) as figure:
+        for position, graph in enumerate(chosen.tolist()):
+            axes = figure.add_subplot(rows, columns, position + 1)
+            draw_one(axes, dataset, graph)
+        figure.suptitle(dataset.name + (" (not original: see the caveat)" if dataset.caveat else ""))
     return path
 
 

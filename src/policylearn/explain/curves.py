@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from policylearn.data.pictures import new_picture
+
 Curve = Sequence[tuple[float, float]]
 """Points (x, y) of one run, x rising."""
 
@@ -34,34 +36,28 @@ def draw_charts(charts: Sequence[Chart], path: Path, *, x_label: str = "training
         x_label: below each panel.
         width: of a panel, in inches.
     """
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
     from matplotlib.ticker import PercentFormatter
 
     if not charts:
         raise ValueError("there is nothing to draw; give at least one chart")
     names = list(dict.fromkeys(name for chart in charts for name in chart.curves))
     colour = {name: PALETTE[number % len(PALETTE)] for number, name in enumerate(names)}
-    figure = Figure(figsize=(width * len(charts), 3.4), layout="constrained")
-    FigureCanvasAgg(figure)
-    for chart, axes in zip(charts, figure.subplots(1, len(charts), squeeze=False)[0], strict=True):
-        for name, runs in chart.curves.items():
-            for run in runs:
-                axes.plot(*zip(*run, strict=True), color=colour[name], alpha=0.3 if len(runs) > 1 else 1, linewidth=1)
-            middle = mean_curve(runs)
-            axes.plot(*zip(*middle, strict=True), color=colour[name], linewidth=2.2, label=name)
-        axes.set(title=chart.title, xlabel=x_label, ylim=(-0.03, 1.03))
-        axes.yaxis.set_major_formatter(PercentFormatter(1.0))
-        axes.spines[["top", "right"]].set_visible(False)
-        axes.grid(alpha=0.25)
-    figure.legend(
-        *figure.axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=len(names), frameon=False
-    )
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        figure.savefig(path, dpi=110, format="png")
-    except OSError as error:
-        raise ValueError(f"{path}: cannot be written ({error}); choose another file") from error
+    with new_picture(path, width * len(charts), 3.4, dpi=110) as figure:
+        for chart, axes in zip(charts, figure.subplots(1, len(charts), squeeze=False)[0], strict=True):
+            for name, runs in chart.curves.items():
+                for run in runs:
+                    axes.plot(
+                        *zip(*run, strict=True), color=colour[name], alpha=0.3 if len(runs) > 1 else 1, linewidth=1
+                    )
+                middle = mean_curve(runs)
+                axes.plot(*zip(*middle, strict=True), color=colour[name], linewidth=2.2, label=name)
+            axes.set(title=chart.title, xlabel=x_label, ylim=(-0.03, 1.03))
+            axes.yaxis.set_major_formatter(PercentFormatter(1.0))
+            axes.spines[["top", "right"]].set_visible(False)
+            axes.grid(alpha=0.25)
+        figure.legend(
+            *figure.axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=len(names), frameon=False
+        )
     return path
 
 

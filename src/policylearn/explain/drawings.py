@@ -11,6 +11,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from policylearn.data.pictures import new_picture
+
 Layout = Literal["circle", "force"]
 
 EDGE, PLAIN, RING = "#b4bac2", "#c9d6e8", "#111111"
@@ -75,35 +77,27 @@ def draw_panels(
         scale: what ``values`` are, written beside their colour bar.
     """
     from matplotlib import colormaps
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.cm import ScalarMappable
     from matplotlib.colors import Normalize
-    from matplotlib.figure import Figure
 
     if not panels:
         raise ValueError("there is nothing to draw; give at least one panel")
     across = min(columns, len(panels))
     down = ceil(len(panels) / across)
-    figure = Figure(figsize=(3.4 * across, 3.6 * down + 0.4 * bool(title)), layout="constrained")
-    FigureCanvasAgg(figure)
-    grid = figure.subplots(down, across, squeeze=False)
-    shown = [value for panel in panels if panel.values is not None for value in panel.values]
-    norm = Normalize(0, max(shown, default=0) or 1)
-    shades = ScalarMappable(norm, colormaps["viridis"])
-    for number, axes in enumerate(grid.flat):
-        axes.set_axis_off()
-        if number < len(panels):
-            panel = panels[number].validate(number)
-            draw_panel(axes, panel, colours_of(panel, shades))
-    if shown:
-        figure.colorbar(shades, ax=grid, label=scale, shrink=0.7)
-    if title:
-        figure.suptitle(title)
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        figure.savefig(path, dpi=120, format="png")
-    except OSError as error:
-        raise ValueError(f"{path}: cannot be written ({error}); choose another file") from error
+    with new_picture(path, 3.4 * across, 3.6 * down + 0.4 * bool(title)) as figure:
+        grid = figure.subplots(down, across, squeeze=False)
+        shown = [value for panel in panels if panel.values is not None for value in panel.values]
+        norm = Normalize(0, max(shown, default=0) or 1)
+        shades = ScalarMappable(norm, colormaps["viridis"])
+        for number, axes in enumerate(grid.flat):
+            axes.set_axis_off()
+            if number < len(panels):
+                panel = panels[number].validate(number)
+                draw_panel(axes, panel, colours_of(panel, shades))
+        if shown:
+            figure.colorbar(shades, ax=grid, label=scale, shrink=0.7)
+        if title:
+            figure.suptitle(title)
     return path
 
 

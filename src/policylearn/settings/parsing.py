@@ -22,6 +22,11 @@ class ConfigError(ValueError):
 
 def read_config(path: Path, base: RunConfig | None = None) -> RunConfig:
     """A configuration from a YAML file; what it does not say is as in ``base``, or by default."""
+    return changed(base if base is not None else RunConfig(), read_yaml(path), str(path))
+
+
+def read_yaml(path: Path) -> dict[Any, Any]:
+    """The mapping that a YAML file holds; an empty file holds an empty one."""
     import yaml
 
     if not path.exists():
@@ -32,7 +37,7 @@ def read_config(path: Path, base: RunConfig | None = None) -> RunConfig:
         raise ConfigError(f"{path}: is not valid YAML ({one_line(str(error))})") from error
     if content is not None and not isinstance(content, dict):
         raise ConfigError(f"{path}: must hold settings and values, not a {type(content).__name__}")
-    return changed(base if base is not None else RunConfig(), content or {}, str(path))
+    return content or {}
 
 
 def changed(base: RunConfig, content: Mapping[str, Any], source: str = "the configuration") -> RunConfig:

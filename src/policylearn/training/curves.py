@@ -6,32 +6,26 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from policylearn.data import Task
-from policylearn.data.atomic import replacing
+from policylearn.data.pictures import new_picture
 from policylearn.training.history import EpochRecord
 
 
 def draw_curves(records: Sequence[EpochRecord], best: EpochRecord, task: Task, path: Path) -> None:
     """Draw a PNG with two panels; the best epoch is marked."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(9, 3.5), layout="constrained")
-    FigureCanvasAgg(figure)
-    loss_axis, metric_axis = figure.subplots(1, 2)
-    epochs = [record.epoch + 1 for record in records]
-    loss_axis.plot(epochs, [record.loss for record in records], color="tab:blue")
-    loss_axis.set(xlabel="epoch", ylabel=f"training loss ({task.loss})")
-    metric_axis.plot(epochs, [record.valid for record in records], color="tab:orange", label="validation")
-    if records and records[0].test is not None:
-        metric_axis.plot(epochs, [record.test for record in records], color="tab:green", label="test", alpha=0.7)
-    metric_axis.plot(
-        best.epoch + 1, best.valid, "o", color="black", label=f"best: {best.valid:.4g} at {best.epoch + 1}"
-    )
-    metric_axis.set(
-        xlabel="epoch", ylabel=f"{task.metric} ({'higher' if task.higher_is_better else 'lower'} is better)"
-    )
-    metric_axis.legend()
-    for axis in (loss_axis, metric_axis):
-        axis.grid(alpha=0.3)
-    with replacing(path) as part:
-        figure.savefig(part, format="png", dpi=120)
+    with new_picture(path, 9, 3.5) as figure:
+        loss_axis, metric_axis = figure.subplots(1, 2)
+        epochs = [record.epoch + 1 for record in records]
+        loss_axis.plot(epochs, [record.loss for record in records], color="tab:blue")
+        loss_axis.set(xlabel="epoch", ylabel=f"training loss ({task.loss})")
+        metric_axis.plot(epochs, [record.valid for record in records], color="tab:orange", label="validation")
+        if records and records[0].test is not None:
+            metric_axis.plot(epochs, [record.test for record in records], color="tab:green", label="test", alpha=0.7)
+        metric_axis.plot(
+            best.epoch + 1, best.valid, "o", color="black", label=f"best: {best.valid:.4g} at {best.epoch + 1}"
+        )
+        metric_axis.set(
+            xlabel="epoch", ylabel=f"{task.metric} ({'higher' if task.higher_is_better else 'lower'} is better)"
+        )
+        metric_axis.legend()
+        for axis in (loss_axis, metric_axis):
+            axis.grid(alpha=0.3)

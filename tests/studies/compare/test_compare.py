@@ -98,7 +98,7 @@ def test_every_training_is_made_once(comparison: Path, tmp_path: Path, capsys: p
         ("data: {a: {}}", "'variants' must map names to settings"),
         ("data: {a: {}}\nvariants: {b: {}}\nreference: c", "the reference 'c' is no variant"),
         ("data: {a: {}}\nvariants: {b: {}}\nseeds: 0", "'seeds' must be a whole number >= 1"),
-        ("[1, 2]", "must say reference, seeds"),
+        ("[1, 2]", "must hold settings and values, not a list"),
     ],
 )
 def test_what_is_wrong_is_said(text: str, message: str, tmp_path: Path) -> None:

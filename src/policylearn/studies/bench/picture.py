@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from policylearn.data.atomic import replacing
+from policylearn.data.pictures import new_picture
 from policylearn.studies.bench.cases import CASES
 from policylearn.studies.bench.record import BenchReport
 
@@ -15,29 +15,27 @@ LABELS = {"ours": "policylearn", "replicated": "replicated edge_index", "limit":
 
 def draw_report(report: BenchReport, path: Path) -> None:
     """A panel per dataset and phase, a bar per contender; one more panel for cost against size. Writes a PNG."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
     groups = list(dict.fromkeys((t.dataset, t.phase) for t in report.timings if not t.deterministic))
     panels = len(groups) + bool(report.growth)
     columns = min(2, panels)
     rows = -(-panels // columns)
-    figure = Figure(figsize=(6.5 * columns, 3.4 * rows), layout="constrained")
-    FigureCanvasAgg(figure)
-    axes = figure.subplots(rows, columns, squeeze=False).flatten()
-    for axis, (dataset, phase) in zip(axes, groups, strict=False):
-        draw_bars(axis, report, dataset, phase)
-    if report.growth:
-        draw_growth(axes[len(groups)], report)
-    for axis in axes[panels:]:
-        axis.set_axis_off()
-    handles = {label: handle for axis in axes for handle, label in zip(*axis.get_legend_handles_labels(), strict=True)}
-    shared = {name: handles[name] for name in LABELS.values() if name in handles}
-    figure.legend(shared.values(), shared.keys(), loc="outside lower center", ncols=3, fontsize=8)
-    cores = f"{report.settings['threads']} threads of {report.machine['processor']}"
-    figure.suptitle(f"{cores}, {report.settings['layers']} layers, {report.settings['channels']} channels", fontsize=9)
-    with replacing(path) as part:
-        figure.savefig(part, format="png", dpi=120)
+    with new_picture(path, 6.5 * columns, 3.4 * rows) as figure:
+        axes = figure.subplots(rows, columns, squeeze=False).flatten()
+        for axis, (dataset, phase) in zip(axes, groups, strict=False):
+            draw_bars(axis, report, dataset, phase)
+        if report.growth:
+            draw_growth(axes[len(groups)], report)
+        for axis in axes[panels:]:
+            axis.set_axis_off()
+        handles = {
+            label: handle for axis in axes for handle, label in zip(*axis.get_legend_handles_labels(), strict=True)
+        }
+        shared = {name: handles[name] for name in LABELS.values() if name in handles}
+        figure.legend(shared.values(), shared.keys(), loc="outside lower center", ncols=3, fontsize=8)
+        cores = f"{report.settings['threads']} threads of {report.machine['processor']}"
+        figure.suptitle(
+            f"{cores}, {report.settings['layers']} layers, {report.settings['channels']} channels", fontsize=9
+        )
 
 
 def draw_bars(axis: Any, report: BenchReport, dataset: str, phase: str) -> None:

@@ -22,10 +22,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from policylearn.settings.flat import plain, short_hash
-from policylearn.settings.parsing import ConfigError, with_setting
+from policylearn.settings.parsing import ConfigError, read_yaml, with_setting
 from policylearn.settings.run_config import RunConfig
 from policylearn.training.presets import preset
 from policylearn.wording import hint
@@ -79,14 +77,7 @@ class CompareJob:
 
 def read_comparison(path: Path) -> Comparison:
     """A comparison from its YAML, or a `ConfigError` that names what is wrong."""
-    if not path.exists():
-        raise ConfigError(f"{path}: no such file; give the YAML of a comparison")
-    try:
-        content = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{path}: is not valid YAML ({' '.join(str(error).split())})") from error
-    if not isinstance(content, dict):
-        raise ConfigError(f"{path}: must say {', '.join(FIELDS)}, not hold a {type(content).__name__}")
+    content = read_yaml(path)
     for key in content:
         if key not in FIELDS:
             raise ConfigError(f"{path}: there is no '{key}' in a comparison; {hint(str(key), FIELDS, 'see its docs')}")

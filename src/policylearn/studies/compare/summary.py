@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
+from policylearn.data.pictures import new_picture
 from policylearn.studies.compare.runner import CompareRecord
 from policylearn.wording import markdown_table
 
@@ -132,24 +133,18 @@ def _cells(row: Row) -> list[str]:
 
 def draw(rows: Sequence[Row], path: Path, reference: str) -> None:
     """A picture with a panel per dataset: each variant's paired difference with two standard errors."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
-
     datasets = list(dict.fromkeys(row.data for row in rows))
-    figure, axes = pyplot.subplots(1, len(datasets), figsize=(3.2 * len(datasets) + 1.2, 3.2), squeeze=False)
-    for axis, data in zip(axes[0], datasets, strict=True):
-        own = [row for row in rows if row.data == data and row.difference is not None]
-        places = range(len(own))
-        axis.axvline(0, color="0.6", linewidth=1)
-        axis.errorbar(
-            [row.difference or 0.0 for row in own], places, xerr=[CLEAR * row.difference_error for row in own], fmt="o"
-        )
-        axis.set_yticks(list(places), [row.variant for row in own])
-        axis.set_title(data)
-        axis.set_xlabel(f"better than {reference}, ± {CLEAR:g} standard errors")
-    figure.tight_layout()
-    path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path, dpi=120)
-    pyplot.close(figure)
+    with new_picture(path, 3.2 * len(datasets) + 1.2, 3.2) as figure:
+        for axis, data in zip(figure.subplots(1, len(datasets), squeeze=False)[0], datasets, strict=True):
+            own = [row for row in rows if row.data == data and row.difference is not None]
+            places = range(len(own))
+            axis.axvline(0, color="0.6", linewidth=1)
+            axis.errorbar(
+                [row.difference or 0.0 for row in own],
+                places,
+                xerr=[CLEAR * row.difference_error for row in own],
+                fmt="o",
+            )
+            axis.set_yticks(list(places), [row.variant for row in own])
+            axis.set_title(data)
+            axis.set_xlabel(f"better than {reference}, ± {CLEAR:g} standard errors")

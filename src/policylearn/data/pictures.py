@@ -1,0 +1,37 @@
+"""Pictures that are whole or absent."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from policylearn.data.arrays import DataError
+from policylearn.data.atomic import replacing
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+@contextmanager
+def new_picture(path: Path, width: float, height: float, *, dpi: int = 120) -> Iterator[Figure]:
+    """A figure to draw into, written as a PNG once the block has ended well; needs no screen.
+
+    Args:
+        path: where the picture goes.
+        width: in inches.
+        height: likewise.
+        dpi: pixels per inch.
+    """
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(width, height), layout="constrained")
+    FigureCanvasAgg(figure)
+    yield figure
+    try:
+        with replacing(path) as part:
+            figure.savefig(part, format="png", dpi=dpi)
+    except OSError as error:
+        raise DataError(f"{path}: cannot be written ({error}); choose another file") from error
