@@ -18,7 +18,7 @@ def test_a_dataset_is_swept_in_two_goes(tmp_path: Path, capsys: pytest.CaptureFi
     assert main([*words, "--trials", "1"]) == 0
     captured = capsys.readouterr()
     assert "1 of 2 done" in captured.out
-    assert "'selection.tau' has no effect with the estimator 'rloo'" in captured.err
+    assert "'selection.tau' has no effect with the estimator 'reinforce'" in captured.err
     assert main(words) == 0
     out = capsys.readouterr().out
     assert "2 of 2 done" in out
