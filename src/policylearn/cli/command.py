@@ -159,7 +159,7 @@ def choices_of(kind: Any) -> list[str]:
 
 def place_of(action: argparse.Action) -> str:
     """What stands for an argument in a usage line."""
-    name = str(action.metavar or action.dest.rsplit(".", 1)[-1]).upper()
+    name = str(action.metavar or action.dest.rsplit(".", 1)[-1].upper())
     return f"{action.option_strings[0]} {name}" if action.option_strings else name
 
 
