@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from policylearn.cli import main
-from policylearn.studies.bench import BenchReport
+from policylearn.studies.bench import BenchReport, ablation_markdown
 from tests.training.tiny import write_graphs
 
 PNG = b"\x89PNG\r\n\x1a\n"
@@ -53,6 +53,22 @@ def test_every_case_is_measured_and_kept(data: str, tmp_path: Path, capsys: pyte
     assert report.command.startswith("policylearn bench --datasets")
     assert torch.get_num_threads() == threads
     assert not torch.are_deterministic_algorithms_enabled()
+
+
+def test_the_ablation_takes_all_forms_in_turn(data: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    threads = torch.get_num_threads()
+    words = ["--ablation", "--datasets", data, "--cases", "learned-t2", "none", *SMALL, "--threads", "2"]
+    assert main(["bench", *words, "-o", str(tmp_path)]) == 0
+    assert torch.get_num_threads() == threads
+    report = BenchReport.from_json((tmp_path / "ablation.json").read_text())
+    assert all(len(timing.ms) == 2 and min(timing.ms) > 0 for timing in report.timings)
+    measured = {(t.phase, t.case, t.contender, t.threads) for t in report.timings}
+    forms = {"train": ("plain", "compiled"), "infer": ("plain", "compiled", "cones")}
+    wanted = {(p, c, f, n) for p in forms for c in ("learned-t2", "none") for f in forms[p] for n in (1, 2)}
+    assert measured == wanted - {("infer", "none", "cones", threads) for threads in (1, 2)}  # no mark, no cone
+    rows = [line for line in ablation_markdown(report).splitlines() if line.startswith("| inference")]
+    assert [line.split(" | ")[1:3] for line in rows] == [[c, n] for c in ("learned T=2", "none") for n in ("1", "2")]
+    assert "plain PyTorch" in capsys.readouterr().out
 
 
 def test_json_alone_is_printed(data: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -31,6 +31,11 @@ def add_options(parser: Parser) -> None:
     parser.add_argument(
         "--quick", action="store_true", help="ZINC alone, few rounds, graphs up to 10^5 nodes: two minutes on two cores"
     )
+    parser.add_argument(
+        "--ablation",
+        action="store_true",
+        help="measure instead what each part of the acceleration is worth, on the first of the datasets",
+    )
     parser.add_argument("--json", action="store_true", help="print the record as JSON instead of tables")
     parser.add_argument(
         "--datasets", type=str, nargs="+", default=[], help="(default: zinc, ogbg-molhiv and reddit-binary)"
@@ -69,30 +74,34 @@ def run(options: Namespace) -> int:
     if os.getloadavg()[0] > BUSY:
         load = f"{os.getloadavg()[0]:.1f}"
         warn(f"the machine is busy (load {load}): ratios can still be compared, times cannot", beside)
-    report = measure(settings, f"policylearn bench {shlex.join(options.words)}".strip(), beside)
-    name = "bench-quick" if settings.quick else "bench"
-    record, picture = options.output / f"{name}.json", options.output / f"{name}.png"
-    write_text(record, report.to_json())
-    draw_report(report, picture)
+    command = f"policylearn bench {shlex.join(options.words)}".strip()
+    report = measure(settings, command, beside, ablation=options.ablation)
+    name = "ablation" if options.ablation else "bench-quick" if settings.quick else "bench"
+    written = [options.output / f"{name}.json"]
+    write_text(written[0], report.to_json())
+    if not options.ablation:
+        written.append(options.output / f"{name}.png")
+        draw_report(report, written[1])
     if options.json:
         sys.stdout.write(report.to_json())
         return 0
     for table in make_tables(report):
         print_table(table, 200)
-    for path in (record, picture):
+    for path in written:
         say(str(path))
     return 0
 
 
 def settings_of(options: Namespace) -> Settings:
     """What the options ask for."""
-    from policylearn.studies.bench import QUICK_CASES, Settings
+    from policylearn.studies.bench import ABLATION_CASES, QUICK_CASES, Settings
 
     usual = Settings()
     nodes = QUICK_NODES if options.quick else usual.growth_nodes
     return Settings(
         datasets=tuple(options.datasets) or (("zinc",) if options.quick else usual.datasets),
-        cases=tuple(options.cases) or (QUICK_CASES if options.quick else usual.cases),
+        cases=tuple(options.cases)
+        or (ABLATION_CASES if options.ablation else QUICK_CASES if options.quick else usual.cases),
         rounds=options.rounds if options.rounds is not None else QUICK_ROUNDS if options.quick else usual.rounds,
         threads=usual.threads if options.threads is None else options.threads,
         layers=options.layers,
@@ -105,10 +114,10 @@ def settings_of(options: Namespace) -> Settings:
     )
 
 
-def measure(settings: Settings, command: str, console: Console) -> BenchReport:
-    """Run the benchmark under a bar over all of its steps."""
+def measure(settings: Settings, command: str, console: Console, *, ablation: bool) -> BenchReport:
+    """Run the benchmark, or the ablation, under a bar over all of its steps."""
     from policylearn.cli.progress import add_bar, progress_bars
-    from policylearn.studies.bench import run_bench
+    from policylearn.studies.bench import run_ablation, run_bench
 
     with progress_bars(console) as progress:
         bar = add_bar(progress, "measuring", 0)
@@ -119,7 +128,7 @@ def measure(settings: Settings, command: str, console: Console) -> BenchReport:
         def expect(steps: int) -> None:
             progress.update(bar, total=(progress.tasks[0].total or 0) + steps)
 
-        return run_bench(settings, command, tell, expect)
+        return (run_ablation if ablation else run_bench)(settings, command, tell, expect)
 
 
 COMMAND = Command("bench", HELP, add_options, run, about=ABOUT)

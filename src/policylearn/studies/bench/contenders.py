@@ -64,6 +64,11 @@ class Batches:
             )
         return self.size // SAMPLES
 
+    def on(self, step: Step, estimator: EstimatorName | None = None) -> Callable[[int], None]:
+        """A step on the batch of a round; batches are cut before anything is timed."""
+        ready = [self.get(turn, estimator) for turn in range(len(self.indices))]
+        return lambda turn: step(ready[turn])
+
     def small(self) -> Batch:
         """The smallest graphs of the first batch, at least one, whose full bags have few rows together."""
         sizes = self.source.dataset.graphs.num_nodes[self.indices[0]].astype(np.int64)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
@@ -10,8 +9,8 @@ import torch
 
 from policylearn.models import EstimatorName
 from policylearn.studies.bench.cases import Case, Contender, Group, Settings
-from policylearn.studies.bench.contenders import Batches, Step, make_ours, make_replicated, model_config
-from policylearn.studies.bench.interleave import TimedStep, interleave, rounds_within
+from policylearn.studies.bench.contenders import Batches, make_ours, make_replicated, model_config
+from policylearn.studies.bench.interleave import TimedStep, interleave, rounds_within, time_once
 from policylearn.studies.bench.limit import Gemm, GemmReplay, record_gemms
 from policylearn.studies.bench.memory import replicated_bytes, run_alone, too_large
 from policylearn.studies.bench.record import Timing
@@ -101,11 +100,9 @@ def _ours(
     config = model_config(batches.source, case, settings.network, estimator)
     step = make_ours(config, batches.source, group.phase, batches.small(), generator)
     key = Key(case, "ours", estimator)
-    start = time.perf_counter()
-    step(batches.get(0, estimator))
-    took = time.perf_counter() - start
+    took = time_once(lambda: step(batches.get(0, estimator)))
     rounds = rounds_within(settings.seconds, took, settings.rounds)
-    ours = TimedStep(key, _on(batches, step, estimator), rounds, warm=took < WARM_SECONDS)
+    ours = TimedStep(key, batches.on(step, estimator), rounds, warm=took < WARM_SECONDS)
     if took > settings.seconds:
         return [ours]
     plain = make_ours(config, batches.source, group.phase, batches.small(), generator, form="plain")
@@ -120,18 +117,10 @@ def _ours(
 def _replicated(group: Group, case: Case, batches: Batches, settings: Settings) -> TimedStep[Key]:
     config = model_config(batches.source, case, settings.network, None)
     generator = torch.Generator().manual_seed(0)
-    step = _on(batches, make_replicated(config, batches.source, group.phase, batches.small(), generator), None)
-    start = time.perf_counter()
-    step(0)
-    took = time.perf_counter() - start
+    step = batches.on(make_replicated(config, batches.source, group.phase, batches.small(), generator), None)
+    took = time_once(lambda: step(0))
     rounds = rounds_within(settings.seconds, took, settings.rounds)
     return TimedStep(Key(case, "replicated", None), step, rounds, warm=took < WARM_SECONDS)
-
-
-def _on(batches: Batches, step: Step, estimator: EstimatorName | None) -> Callable[[int], None]:
-    """A step on the batch of a round; batches are cut before anything is timed."""
-    ready = [batches.get(turn, estimator) for turn in range(len(batches.indices))]
-    return lambda turn: step(ready[turn])
 
 
 def _refusal(group: Group, case: Case, batches: Batches, settings: Settings) -> str:

@@ -59,6 +59,13 @@ def interleave(
     return spent
 
 
+def time_once(run: Callable[[], None], clock: Clock = time.perf_counter) -> float:
+    """Seconds of one run."""
+    start = clock()
+    run()
+    return clock() - start
+
+
 def rounds_within(seconds: float, once: float, most: int) -> int:
     """How many rounds of something that takes ``once`` fit into ``seconds``: at least one, at most ``most``."""
     return most if once * most <= seconds else max(1, int(seconds / once))

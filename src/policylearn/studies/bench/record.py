@@ -22,12 +22,13 @@ class Timing:
         case: by name.
         phase: `train` (a step) or `infer`.
         deterministic: under torch's deterministic algorithms.
-        contender: `ours`, `replicated`, or `limit` (the matrix multiplications of ours alone).
+        contender: `ours`, `replicated`, or `limit` (the matrix multiplications of ours alone); of an ablation a `Form`.
         estimator: of a learned policy's training step; None elsewhere.
         graphs: of a batch.
         ms: of every round; empty if it was not run.
         peak_bytes: most memory that it needed beyond program, data and model; None if that was not measured.
         note: why it was not run; empty if it was.
+        threads: where they differ within a run; None elsewhere.
     """
 
     dataset: str
@@ -40,6 +41,7 @@ class Timing:
     ms: tuple[float, ...]
     peak_bytes: int | None = None
     note: str = ""
+    threads: int | None = None
 
     @property
     def median(self) -> float:
@@ -174,7 +176,9 @@ class BenchReport:
         parts: dict[str, Any] = {"timings": Timing, "growth": Growth, "over_once": OverOnce}
         for name, kind in parts.items():
             known = [field.name for field in fields(kind)]
-            content[name] = [kind(**{key: as_tuples(part[key]) for key in known}) for part in content[name]]
+            content[name] = [
+                kind(**{key: as_tuples(part[key]) for key in known if key in part}) for part in content[name]
+            ]
         return BenchReport(**as_tuples(content))
 
 

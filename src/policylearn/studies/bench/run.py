@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
 
 import torch
 
 from policylearn.fast import has_numba, wanted_kernels
 from policylearn.settings.provenance import commit, describe_machine, versions
+from policylearn.studies.bench.ablation import ablation_parts, measure_ablation
 from policylearn.studies.bench.cases import Settings, plan
 from policylearn.studies.bench.groups import Tell, count_steps, measure_group, wants_peak, with_peak
 from policylearn.studies.bench.growth import growth_steps, measure_growth, measure_over_once, over_once_steps
@@ -31,7 +32,7 @@ def run_bench(settings: Settings, command: str, tell: Tell, expect: Callable[[in
         tell: told of every step.
         expect: told how many steps are still to come, as soon as that is known.
     """
-    begun, load = datetime.now(UTC).isoformat(timespec="seconds"), [os.getloadavg()[0]]
+    begun, load = _now(), os.getloadavg()[0]
     groups = plan(settings)
     sources = {name: load_source(DataConfig(name=name)) for name in settings.datasets}
     families = settings.families if settings.growth_nodes else ()
@@ -46,20 +47,36 @@ def run_bench(settings: Settings, command: str, tell: Tell, expect: Callable[[in
         growth: list[Growth] = [measure_growth(family, settings, tell) for family in families]
         over: list[OverOnce] = [measure_over_once(family, settings, tell) for family in cone]
         timings = measure_peaks(timings, settings, tell, expect) if settings.memory else timings
-        machine = describe_machine()
-    load.append(os.getloadavg()[0])
+        report = _report(settings, command, begun, load, timings)
+    return replace(report, growth=tuple(growth), over_once=tuple(over))
+
+
+def run_ablation(settings: Settings, command: str, tell: Tell, expect: Callable[[int], None]) -> BenchReport:
+    """Measure what each part of the acceleration is worth, on the first of the datasets; see `run_bench`."""
+    begun, load = _now(), os.getloadavg()[0]
+    source = load_source(DataConfig(name=settings.datasets[0]))
+    expect(len(ablation_parts(settings)) * (1 + settings.rounds))
+    with threads(settings.threads):
+        timings = measure_ablation(source, settings, tell)
+        torch.set_num_threads(settings.threads)
+        return _report(settings, command, begun, load, timings)
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def _report(settings: Settings, command: str, begun: str, load: float, timings: list[Timing]) -> BenchReport:
     return BenchReport(
         command=command,
         date=begun,
-        machine=machine,
+        machine=describe_machine(),
         versions=versions("numba"),
         commit=commit(),
         kernels=f"{wanted_kernels()}, numba {'there' if has_numba() else 'absent'}",
-        load=tuple(load),
+        load=(load, os.getloadavg()[0]),
         settings=asdict(settings),
         timings=tuple(timings),
-        growth=tuple(growth),
-        over_once=tuple(over),
     )
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from rich.table import Table
 
+from policylearn.studies.bench.ablation import HEADINGS, ablation_rows
 from policylearn.studies.bench.cases import CASES
 from policylearn.studies.bench.paper import method_ratios
 from policylearn.studies.bench.record import BenchReport, Timing, paired_ratio
@@ -15,6 +16,9 @@ MIB = 2**20
 
 def make_tables(report: BenchReport) -> Iterator[Table]:
     """Times and memory, cost against size, and the paper's ratios; those without a row are left out."""
+    if any(t.contender == "plain" for t in report.timings):
+        yield ablation_table(report)
+        return
     groups = dict.fromkeys((t.dataset, t.phase, t.deterministic) for t in report.timings)
     for dataset, phase, deterministic in groups:
         yield times_table(report, dataset, phase, deterministic)
@@ -70,6 +74,17 @@ def spread(timing: Timing) -> str:
 def mebibytes(timing: Timing) -> str:
     """Peak memory where it was measured."""
     return "" if timing.peak_bytes is None else f"{timing.peak_bytes / MIB:,.0f}"
+
+
+def ablation_table(report: BenchReport) -> Table:
+    """What each part of the acceleration is worth."""
+    settings = report.settings
+    size = f"{settings['layers']} layers, {settings['channels']} channels"
+    title = f"{report.timings[0].dataset}: {size}; median ms per batch, and how many times as fast as plain PyTorch"
+    table = _table(title, *HEADINGS)
+    for row in ablation_rows(report):
+        table.add_row(*row)
+    return table
 
 
 def growth_table(report: BenchReport) -> Table:

@@ -1,0 +1,24 @@
+"""Write the table of the ablation into docs/performance.md: ``python -m benchmarks.ablation_table``."""
+
+from __future__ import annotations
+
+from benchmarks.machine import PROJECT, RESULTS
+from policylearn.studies.bench import BenchReport, ablation_markdown
+
+PAGE = PROJECT / "docs" / "performance.md"
+BEGIN = "<!-- ablation: made from benchmarks/results/ablation.json -->\n"
+END = "<!-- end of ablation -->"
+
+
+def written(page: str) -> str:
+    """The page with the table of the record."""
+    before, _, rest = page.partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not end:
+        raise SystemExit(f"{PAGE}: has no place for the table; put {BEGIN.strip()} and {END} there")
+    table = ablation_markdown(BenchReport.from_json((RESULTS / "ablation.json").read_text()))
+    return f"{before}{BEGIN}\n{table}\n\n{END}{after}"
+
+
+if __name__ == "__main__":
+    PAGE.write_text(written(PAGE.read_text()))
