@@ -11,13 +11,14 @@ END = "<!-- end of ablation -->"
 
 
 def written(page: str) -> str:
-    """The page with the table of the record."""
+    """The page with the table of the record, or without one as long as nothing was measured."""
     before, _, rest = page.partition(BEGIN)
     _, end, after = rest.partition(END)
     if not end:
         raise SystemExit(f"{PAGE}: has no place for the table; put {BEGIN.strip()} and {END} there")
-    table = ablation_markdown(BenchReport.from_json((RESULTS / "ablation.json").read_text()))
-    return f"{before}{BEGIN}\n{table}\n\n{END}{after}"
+    record = RESULTS / "ablation.json"
+    table = f"\n{ablation_markdown(BenchReport.from_json(record.read_text()))}\n\n" if record.exists() else ""
+    return f"{before}{BEGIN}{table}{END}{after}"
 
 
 if __name__ == "__main__":
