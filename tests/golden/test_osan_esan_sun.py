@@ -24,8 +24,6 @@ from policylearn.nn import Features
 from policylearn.training.asam import Asam, scaled_weights
 from tests.golden.location import GOLDEN
 
-OGB_NODES = Features((119, 5, 12, 12, 10, 6, 6, 2, 2))
-OGB_EDGES = Features((5, 6, 2))
 FORMS = {"zincgin": "zinc", "gin": "ogb", "originalgin": "tu"}
 BAGS = {"ego_nets_plus": "ego+", "ego_nets": "ego", "node_deleted": "deleted", "node_marked": "marked"}
 PRECISIONS = pytest.mark.parametrize("dtype", [torch.float64, torch.float32], ids=["float64", "float32"])
@@ -64,22 +62,26 @@ class Case:
 
     @property
     def inputs(self) -> Inputs:
-        kind = self.meta.get("features", self.meta.get("dataset", ""))
-        known = {
-            "zinc": (Features((21,)), Features((4,))),
-            "ogb": (OGB_NODES, OGB_EDGES),
-            "constant": (Features(), Features()),
-        }
-        if "dataset" in self.meta:  # OSAN reads ZINC and Alchemy as one-hot rows of the TU collection
-            known |= {"zinc": (Features((28,)), Features((3,))), "alchemy": (Features((6,)), Features((4,)))}
-        nodes, edges = known["ogb" if kind.startswith("ogb") else kind]
-        return Inputs(nodes, edges, self.meta["tasks"])
+        """What nodes and edges come with, from the shapes of the weights that read them."""
+        if self.meta.get("dataset") in ("zinc", "alchemy"):  # OSAN reads these as one-hot rows
+            first = "node_encoder" if self.meta["policy"] == "node_ordered" else "layers.0.lin1"
+            nodes = self[f"weight/prediction.{first}.weight"].shape[1]
+            edges = self["weight/prediction.layers.0.edge_lin1.weight"].shape[1]
+            return Inputs(Features((nodes,)), Features((edges,)), self.meta["tasks"])
+        nodes, edges = (
+            tuple(len(self[name]) for name in self.arrays if re.fullmatch(pattern, name))
+            for pattern in (
+                r"weight/(prediction\.)?node_encoder\.(\d+\.)?weight",
+                r"weight/(prediction\.)?layers\.0\.(own\.)?edge_embedding\.(\d+\.)?weight",
+            )
+        )
+        return Inputs(Features(nodes), Features(edges), self.meta["tasks"])
 
     def _build(self) -> nn.Module:
         meta = self.meta
         if meta["source"] == "OSAN":
             return self._build_osan()
-        common = {"form": FORMS[meta["gnn"]], "bag": BAGS[meta["policy"]], "hops": meta["hops"]}
+        common = {"form": FORMS[meta["gnn"]], "bag": BAGS[meta["policy"]], "hops": meta.get("hops") or 2}
         common |= {"layers": meta["layers"], "channels": meta["channels"]}
         if meta["model"] == "ds":
             common |= {"jumping": meta["jk"], "set_channels": tuple(meta["set_channels"]), "dropout": 0.0}
