@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
@@ -11,17 +12,22 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 import torch
+import yaml
 
+import policylearn.models.systems  # noqa: F401 - fills the registry
 from policylearn.data import CATALOG, DataError, Dataset, load_dataset, make_batch
 from policylearn.data.datasets.entry import CONFIGS
 from policylearn.data.root import data_root
+from policylearn.data.subset import take_graphs
 from policylearn.data.synthetic import molecule_like
-from policylearn.models import Inputs
+from policylearn.data.transforms import fit_apply
+from policylearn.models import SYSTEMS, Inputs
 from policylearn.training import ConfigError, RunConfig, make_model
 from policylearn.training.data_source import describe_features
 from policylearn.training.fit import count_parameters
 from policylearn.training.module import RunModule
 from policylearn.training.presets import preset, preset_names
+from policylearn.training.systems import chosen_system, system_transforms
 
 TAUS, DROPS, RATES = [0.33, 0.66, 1.0, 2.0], [0.0, 0.3, 0.5], [0.01, 0.001]
 POLICIES = ("learned", "random", "full", "none")
@@ -69,6 +75,10 @@ CELLS = [
     for policy in POLICIES
     for picks in (((1, 2, 3, 5, 8) if dataset == "zinc" else (2, 3)) if policy in ("learned", "random") else (2,))
 ]
+
+
+OF_SYSTEMS = [name for name in preset_names() if name.split("/")[1] in SYSTEMS]
+OF_POLICIES = [name for name in preset_names() if name not in OF_SYSTEMS]
 
 
 @pytest.mark.parametrize(("dataset", "policy", "picks"), CELLS)
@@ -130,10 +140,28 @@ def test_the_papers_datasets_have_the_papers_recipe_unless_told_otherwise() -> N
 def test_every_file_is_named_by_the_appendix() -> None:
     expected = {f"{dataset}/{policy}" for dataset in APPENDIX for policy in POLICIES}
     expected |= {f"{dataset}/{policy}-t3" for dataset in ("zinc", "alchemy") for policy in ("learned", "random")}
-    assert set(preset_names()) == expected
+    assert set(OF_POLICIES) == expected
 
 
-@pytest.mark.parametrize("name", preset_names())
+@pytest.mark.parametrize("name", OF_SYSTEMS)
+def test_every_file_of_a_system_fits_it_and_says_what_it_follows(name: str) -> None:
+    text = (CONFIGS / f"{name}.yaml").read_text(encoding="utf-8")
+    head = text.split("data:")[0]
+    assert all(line.startswith("#") for line in head.splitlines())
+    assert re.search(r"Follows .*\.|no (official )?configuration|No official configuration", head)
+    assert max(map(len, text.splitlines())) <= 120
+    dataset, system = name.split("/")
+    config = preset(dataset, "learned", 2, model=system)
+    assert (config.data.name, config.model) == (dataset, system)
+    chosen = chosen_system(config)
+    assert chosen is not None
+    written = yaml.safe_load(text)["system"]
+    for key, value in written.items():
+        held = getattr(chosen[1], key)
+        assert (list(held) if isinstance(held, tuple) else held) == value
+
+
+@pytest.mark.parametrize("name", OF_POLICIES)
 def test_every_file_says_what_it_follows(name: str) -> None:
     text = (CONFIGS / f"{name}.yaml").read_text(encoding="utf-8")
     head = text.split("data:")[0]
@@ -204,7 +232,7 @@ def step_module(config: RunConfig, dataset: Dataset) -> RunModule:
     return RunModule(make_model(config, inputs), dataset.task, config.optim)
 
 
-@pytest.mark.parametrize("name", preset_names())
+@pytest.mark.parametrize("name", OF_POLICIES)
 def test_every_file_makes_a_training_step(name: str) -> None:
     dataset_name, stem = name.split("/")
     config = preset(dataset_name, stem.removesuffix("-t3"), 5 if stem.endswith("-t3") else 2)
@@ -224,6 +252,35 @@ def test_every_file_makes_a_training_step(name: str) -> None:
     # Without marks all nodes of a CSL graph are alike, and of what is alike a batch norm leaves its shift, here zero.
     assert ({"head"} if name == "csl/none" else {"encoder", "head"}) <= moved
     assert ("policy" in moved) == (config.selection.name == "learned")
+
+
+@pytest.mark.parametrize("name", OF_SYSTEMS)
+def test_every_file_of_a_system_makes_a_training_step(name: str) -> None:
+    dataset_name, system = name.split("/")
+    config, dataset = preset(dataset_name, "learned", 2, model=system), load(dataset_name)
+    features = describe_features(dataset.graphs, dataset_name.startswith("ogbg-mol"))
+    small = np.argsort(dataset.graphs.num_nodes, kind="stable")[:6]
+    transforms = system_transforms(config, Inputs(*features))
+    fitted, graphs = fit_apply(transforms, take_graphs(dataset.graphs, small), range(len(small)))
+    learned = {one.name: {field: getattr(one, field) for field in one.learned} for one in fitted}
+    torch.manual_seed(0)
+    inputs = Inputs(*features, outputs=dataset.task.outputs, level=dataset.task.level, learned=learned)
+    module = RunModule(make_model(config, inputs), dataset.task, config.optim)
+    optimiser = module.configure_optimizers()["optimizer"]
+    before = {key: value.clone() for key, value in module.named_parameters()}
+    module.train()
+    losses = []
+
+    def closure() -> torch.Tensor:
+        optimiser.zero_grad()
+        losses.append(module.training_step(make_batch(graphs, range(len(small))), 0))
+        losses[-1].backward()
+        return losses[-1]
+
+    optimiser.step(closure)
+    assert all(math.isfinite(loss.item()) for loss in losses)
+    assert len(losses) == (2 if config.optim.asam_rho else 1)
+    assert any(not torch.equal(value, before[key]) for key, value in module.named_parameters())
 
 
 def test_the_zinc_networks_keep_to_the_budget() -> None:
