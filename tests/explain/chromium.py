@@ -71,9 +71,12 @@ class Browser:
         os.close(to_write)
         self.held, self.number, self.patience = b"", 0, patience
         self.session: str | None = None
+        self.complaints: list[str] = []
         try:
             target = self.ask("Target.createTarget", url="about:blank")["targetId"]
             self.session = self.ask("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
+            self.ask("Runtime.enable")
+            self.ask("Log.enable")
         except BaseException:
             self.close()
             raise
@@ -102,6 +105,8 @@ class Browser:
             self.held += piece
         message, _, self.held = self.held.partition(b"\0")
         content: dict[str, Any] = json.loads(message)
+        if content.get("method") in ("Runtime.consoleAPICalled", "Runtime.exceptionThrown", "Log.entryAdded"):
+            self.complaints.append(json.dumps(content["params"])[:500])
         return content
 
     def open(self, path: Path) -> None:
@@ -112,6 +117,22 @@ class Browser:
         while not self.run(f"document.readyState === 'complete' && location.href === {json.dumps(address)}"):
             assert time.monotonic() < until, f"{path} did not load within {self.patience} s"
             time.sleep(0.05)
+
+    def resize(self, width: int, height: int = 900, *, dark: bool = False) -> None:
+        """Look at the page as on a screen of this size, in this scheme of colours."""
+        self.ask("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
+        scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
+        self.ask("Emulation.setEmulatedMedia", features=[scheme])
+
+    def overflowing(self) -> list[str]:
+        """What sticks out of the page to the right, apart from what scrolls in a box of its own."""
+        found: list[str] = self.run(
+            "Array.from(document.body.querySelectorAll('*')).filter(e => !e.closest('svg svg, .wide table')"
+            " && e.getBoundingClientRect().right > document.documentElement.clientWidth + 1)"
+            ".map(e => e.tagName + '.' + e.className)"
+        )
+        wider = self.run("document.documentElement.scrollWidth > document.documentElement.clientWidth")
+        return [*found, *["the page scrolls sideways"] * wider]
 
     def run(self, script: str) -> Any:
         """The value of a JavaScript expression on the page."""

@@ -28,7 +28,11 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
         introduction=["One </script> paragraph."],
         headings=["method", "accuracy"],
         rows=[["none", "25 %"], ["learned", "100 %"]],
-        panels=[TracePanel("none", NONE), TracePanel("random", RANDOM), TracePanel("learned", LEARNED, "right")],
+        panels=[
+            TracePanel("none", NONE),
+            TracePanel("random", RANDOM, "three", ("one", "two", "three")),
+            TracePanel("learned", LEARNED, "right"),
+        ],
         panels_note="All of them.",
         pictures=[Picture(chart, "A chart")],
     )
@@ -94,6 +98,18 @@ def test_buttons_and_slider_move_through_the_picks(browser: Browser) -> None:
     assert browser.run("document.getElementById('next').disabled") is True
     browser.run("document.getElementById('back').click()")
     assert rings(browser, 2) == ["2", "", "1", ""]
+
+
+def test_a_card_counts_the_marks_so_far_and_nothing_sticks_out(page: Path, browser: Browser) -> None:
+    browser.run("show(1)")
+    caption = "document.querySelectorAll('.panel figcaption')[1].textContent"
+    assert browser.run(caption) == "one"
+    browser.run("show(3)")
+    assert browser.run(caption) == "three"
+    for width in (375, 1400):
+        browser.resize(width)
+        assert browser.overflowing() == []
+    assert browser.complaints == []
 
 
 def test_nothing_is_loaded_from_elsewhere(page: Path, browser: Browser) -> None:

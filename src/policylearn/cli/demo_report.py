@@ -51,10 +51,12 @@ def write_demo(
     truth = int(batch.y[graph])
     panels = []
     for run, (found, named) in zip(runs, traces, strict=True):
-        rings = len({int(batch.component[int(batch.ptr[graph]) + node]) for node in found.picks})
+        of_node = batch.component[int(batch.ptr[graph]) : int(batch.ptr[graph + 1])].tolist()
+        seen = [len({of_node[node] for node in found.picks[:step]}) for step in range(len(found.picks) + 1)]
         verdict = "right" if named == truth else f"wrong, it is {truth}"
-        note = f"marks in {rings} of {config.components} rings; names class {named}: {verdict}"
-        panels.append(TracePanel(names[run.config.method], found, note))
+        notes = [f"marks in {rings} of {config.components} rings" for rings in seen]
+        notes[-1] += f"; names class {named}: {verdict}"
+        panels.append(TracePanel(names[run.config.method], found, notes[-1], notes[1:]))
 
     learned = panels[-1]
     pictures = [

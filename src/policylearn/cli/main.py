@@ -7,7 +7,21 @@ from collections.abc import Sequence
 from types import TracebackType
 
 from policylearn import __version__
-from policylearn.cli import bench, compare, datasets, demo, evaluate, info, predict, reproduce, sweep, theory, train
+from policylearn.cli import (
+    bench,
+    compare,
+    datasets,
+    demo,
+    evaluate,
+    explain,
+    info,
+    predict,
+    report,
+    reproduce,
+    sweep,
+    theory,
+    train,
+)
 from policylearn.cli.command import Command, Parser, UsageError
 
 BAD_INPUT = 2
@@ -26,6 +40,8 @@ ROOT = Command(
         train.COMMAND,
         predict.COMMAND,
         evaluate.COMMAND,
+        report.COMMAND,
+        explain.COMMAND,
         sweep.COMMAND,
         compare.COMMAND,
         info.COMMAND,

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from policylearn.prediction import Outcome
+    from policylearn.prediction.baseline import Baseline
     from policylearn.training import RunConfig, Source, Trained
 
 HELP = "train a model on a dataset, a packed .npz or a CSV of SMILES"
@@ -53,6 +54,9 @@ def add_options(parser: Parser) -> None:
     parser.add_argument("-o", "--output", type=Path | None, default=None, help="the run folder (default: below runs/)")
     parser.add_argument(
         "--ensemble", type=int, default=1, help="models that differ by their seed and answer as one, with a deviation"
+    )
+    parser.add_argument(
+        "--no-baseline", action="store_true", help="leave out the boosted trees on RDKit descriptors beside our figure"
     )
     parser.add_argument("--resume", action="store_true", help="go on with the run in that folder")
     add_run_options(parser)
@@ -97,7 +101,15 @@ def run(options: Namespace) -> int:
             done = train(config, source, folder, resume=options.resume, callbacks_of=callbacks_of)
     if first:
         outcomes = finish_all(folder, source, config)
-        report(Console(), config, source, done if done.metrics else Trained(folder, outcomes[0].metrics), outcomes)
+        baseline = leave_notes(folder, source, config, options)
+        report(
+            Console(),
+            config,
+            source,
+            done if done.metrics else Trained(folder, outcomes[0].metrics),
+            outcomes,
+            baseline,
+        )
     return 0
 
 
@@ -129,6 +141,28 @@ def make_config(options: Namespace) -> RunConfig:
         base = preset(options.dataset, name, picks, given.get("recipe"), model=given.get("model", RunConfig().model))
     given |= {"data.name": options.dataset} | ({"data.target": options.target} if options.target else {})
     return changed(base, nested(given), "the command line")
+
+
+def leave_notes(folder: Path, source: Source, config: RunConfig, options: Namespace) -> Baseline | None:
+    """Work out the baseline of a table, and write notes and a report into the folder of the run or of each fold."""
+    import shlex
+
+    from policylearn.explain.run_report import write_run_report
+    from policylearn.prediction.baseline import fit_baseline
+    from policylearn.prediction.run_notes import RunNotes
+
+    folds = len(source.dataset.splits)
+    whole = folds == 1 or config.data.fold is not None
+    warnings = [source.report.summary()] if source.report is not None else []
+    warnings += [source.dataset.caveat] if source.dataset.caveat else []
+    baseline = None
+    if source.report is not None and not options.no_baseline:
+        baseline = fit_baseline(source, fold=config.data.fold or 0, seed=config.fit.seed)
+    notes = RunNotes(f"policylearn train {shlex.join(options.words)}", warnings, baseline)
+    for inner in [folder] if whole else [folder / f"fold-{fold}" for fold in range(folds)]:
+        notes.save(inner)
+        write_run_report(inner)
+    return baseline if whole else None
 
 
 def default_folder(config: RunConfig, members: int = 1) -> Path:
@@ -167,7 +201,12 @@ def announce(console: Console, config: RunConfig, source: Source, folder: Path) 
 
 
 def report(
-    console: Console, config: RunConfig, source: Source, done: Trained, outcomes: Sequence[Outcome] = ()
+    console: Console,
+    config: RunConfig,
+    source: Source,
+    done: Trained,
+    outcomes: Sequence[Outcome] = (),
+    baseline: Baseline | None = None,
 ) -> None:
     """The table at the end, and the folder."""
     from rich.table import Table
@@ -186,10 +225,13 @@ def report(
         f"{metrics['seconds']:.0f}",
         f"{sum(metrics['parameters'].values()):,}",
     )
+    if baseline is not None:
+        figures = [f"{value:.4f}" if value is not None else "-" for value in (baseline.valid, baseline.test)]
+        table.add_row(f"{metrics['metric']} of {baseline.name}", *figures, "", "", f"{baseline.seconds:.0f}", "")
     console.print(table)
     for line in coverage_lines(outcomes):
         say(line, console)
-    say(f"run folder: {done.folder}", console)
+    say(f"run folder, with report.html: {done.folder}", console)
 
 
 def coverage_lines(outcomes: Sequence[Outcome]) -> Iterator[str]:

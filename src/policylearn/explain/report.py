@@ -25,12 +25,14 @@ class TracePanel:
     Args:
         title: above the graph.
         trace: the picks.
-        note: below the graph.
+        note: below the graph; without ``notes``, at every step.
+        notes: below the graph, one for each step; empty for none.
     """
 
     title: str
     trace: Trace
     note: str = ""
+    notes: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
@@ -84,7 +86,7 @@ def write_report(report: HtmlReport, path: Path) -> Path:
         pictures="\n".join(picture_html(picture) for picture in report.pictures),
         gradient=", ".join(shades(np.linspace(0, 1, 9).tolist(), 1.0)),
         top=f"{top:.3f}",
-        frames=script_json([frames(panel.trace, top) for panel in report.panels]),
+        frames=script_json([frames(panel.trace, top, panel.notes) for panel in report.panels]),
     )
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -100,12 +102,13 @@ def highest(panels: Sequence[TracePanel]) -> float:
     return max((max(row) for row in rows), default=0.0)
 
 
-def frames(trace: Trace, top: float) -> list[dict[str, object]]:
+def frames(trace: Trace, top: float, notes: Sequence[str] = ()) -> list[dict[str, object]]:
     """What a panel shows at each step: a colour per node (none without probabilities) and the picks so far."""
     return [
         {
             "picks": list(trace.picks[: step + 1]),
             "colours": None if trace.probabilities is None else shades(trace.probabilities[step], top),
+            "note": notes[step] if notes else "",
             "chance": None if trace.probabilities is None else trace.probabilities[step][pick],
         }
         for step, pick in enumerate(trace.picks)
@@ -122,7 +125,7 @@ def panel_html(panel: TracePanel, layout: Layout) -> str:
     edges = np.array(panel.trace.edges, dtype=np.int64).reshape(2, -1)
     drawing = graph_svg(edges, place_nodes(edges, panel.trace.num_nodes, layout), escape(panel.title, quote=True))
     return (
-        f'<figure class="panel"><h3>{escape(panel.title)}</h3>{drawing}'
+        f'<figure class="panel" data-note="{escape(panel.note, quote=True)}"><h3>{escape(panel.title)}</h3>{drawing}'
         f'<p class="state"></p><figcaption>{escape(panel.note)}</figcaption></figure>'
     )
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import torch
 from torch_geometric.data import Batch
 
-from policylearn.bags import NO_PICK, Selection
+from policylearn.bags import NO_PICK, Graphs, Selection
 from policylearn.models import SubgraphGNN
 
 
@@ -31,7 +31,7 @@ class Trace:
     probabilities: tuple[tuple[float, ...], ...] | None
 
 
-def trace_selection(selection: Selection, batch: Batch, graph: int = 0) -> Trace:
+def trace_selection(selection: Selection, batch: Batch | Graphs, graph: int = 0) -> Trace:
     """The trace of one graph of a batch.
 
     Args:

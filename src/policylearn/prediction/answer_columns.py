@@ -43,7 +43,7 @@ class AnswerColumns:
     def names(self, taken: Sequence[str]) -> list[str]:
         """The names; all get the same number behind them where one is ``taken`` already."""
         task = self.task
-        subjects = self._subjects()
+        subjects = self.subjects()
         names = [f"predicted_{target}" for target in task.targets]
         if task.kind != "regression":
             names += [f"probability_{subject}" for subject in subjects]
@@ -80,7 +80,7 @@ class AnswerColumns:
             rows = [[*row, picked[owner]] for row, owner in zip(rows, owners, strict=True)]
         return [[*row, ""] for row in rows]
 
-    def _subjects(self) -> list[str]:
+    def subjects(self) -> list[str]:
         """What each number of an answer is about."""
         task = self.task
         if task.kind == "regression" or (task.kind == "binary" and not task.classes):

@@ -144,7 +144,7 @@ class Predictor:
         """
         picks: list[list[int]] = []
         parts: list[list[Array]] = [[] for _ in self.models]
-        for graphs in self._batches(items, batch_size):
+        for graphs in self.batches(items, batch_size):
             drawn = []
             for model, values in zip(self.models, parts, strict=True):
                 outputs, marked = look(model, graphs)
@@ -177,7 +177,8 @@ class Predictor:
             raise ValueError(f"'batch_size' must be >= 1 (got {wanted})")
         return self.run.facts.evaluation_batch_size if wanted is None or self.depends_on_batch else wanted
 
-    def _batches(self, items: Items, batch_size: int | None) -> Iterator[Graphs]:
+    def batches(self, items: Items, batch_size: int | None) -> Iterator[Graphs]:
+        """The graphs as the model takes them, some at a time; the arguments are those of `answer`."""
         size = self.batch_size(batch_size)
         packed = pack_items(items, molecules=self.run.facts.featuriser is not None)
         if packed is None:

@@ -1,0 +1,90 @@
+"""The page of new molecules: what a run says of each, how sure it is, and which atoms it looks at."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from policylearn.data import DataError
+from policylearn.data.atomic import write_text
+from policylearn.data.convert import open_rows
+from policylearn.explain.molecules import PickedMolecule, picked_molecules
+from policylearn.explain.run_report import described, render
+from policylearn.prediction.predictor import Answer, Predictor
+from policylearn.prediction.table_reader import read_molecule
+
+
+@dataclass(frozen=True)
+class ExplainedRow:
+    """One row of the table: a molecule with its answer, or why there is none."""
+
+    line: int
+    said: str
+    sure: str
+    molecule: PickedMolecule | None
+    error: str
+
+
+def write_explanation(
+    predictor: Predictor, source: Path, path: Path, *, smiles: str | None = None, most: int = 50
+) -> tuple[int, int]:
+    """Write the page; give how many rows it shows, and how many of them have an error instead of an answer.
+
+    Args:
+        predictor: of a run on molecules.
+        source: a table of SMILES.
+        path: of the page.
+        smiles: the column of molecules; None takes the name that it had in training.
+        most: rows that are shown, from the top.
+    """
+    if most < 1:
+        raise ValueError(f"'most' must be >= 1 (got {most})")
+    if predictor.run.facts.featuriser is None:
+        raise DataError(f"{source}: the run was trained on graphs and cannot read molecules")
+    column = smiles or predictor.run.config.data.smiles
+    good: list[tuple[int, str]] = []
+    errors: dict[int, str] = {}
+    more = False
+    with open_rows(source, smiles=column) as rows:
+        column = rows.smiles or column
+        for row in rows:
+            if len(good) + len(errors) == most:
+                more = True
+                break
+            read = read_molecule(row, column)
+            if isinstance(read, str):
+                errors[row.line] = read
+            else:
+                good.append((row.line, row.fields[column]))
+    texts = [text for _, text in good]
+    answer = predictor.answer(texts)
+    shown = [
+        ExplainedRow(line, described(predictor.task, answer.values[at]), sureness(predictor, answer, at), one, "")
+        for at, ((line, _), one) in enumerate(zip(good, picked_molecules(predictor, texts), strict=True))
+    ]
+    shown += [ExplainedRow(line, "", "", None, reason) for line, reason in errors.items()]
+    text = render(
+        "explanation.html",
+        title=f"{source.name}: {', '.join(predictor.task.targets)}",
+        run=str(predictor.run.folder),
+        rows=sorted(shown, key=lambda row: row.line),
+        more=most if more else 0,
+    )
+    write_text(path, text)
+    return len(shown), len(errors)
+
+
+def sureness(predictor: Predictor, answer: Answer, row: int) -> str:
+    """The interval or set of a row in words; empty without calibration."""
+    targets = predictor.task.targets
+    if answer.lower is not None and answer.upper is not None:
+        ends = zip(answer.lower[row], answer.upper[row], strict=True)
+        return "90 %: " + ", ".join(f"{low:.4g} to {high:.4g}" for low, high in ends)
+    if answer.labels is None:
+        return ""
+    names = predictor.task.classes or ("0", "1")
+    sets = [
+        " or ".join(name for name, fit in zip(names, fits, strict=True) if fit) or "unlike any label"
+        for fits in answer.labels[row]
+    ]
+    return "90 %: " + ", ".join(f"{target}: {one}" for target, one in zip(targets, sets, strict=True))
