@@ -84,7 +84,7 @@ def test_json_alone_is_printed(data: str, tmp_path: Path, capsys: pytest.Capture
     [
         (["--cases", "learnt-t2"], "there is no case 'learnt-t2'; did you mean 'learned-t2'?"),
         (["--rounds", "0"], "'rounds' must be >= 1 (got 0)"),
-        (["--datasets", "zink"], "there is no dataset 'zink'; did you mean zinc"),
+        (["--datasets", "zink"], "there is no dataset 'zink'; did you mean 'zinc'"),
         (["--datasets", "absent.npz"], "absent.npz"),
     ],
 )

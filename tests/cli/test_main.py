@@ -85,7 +85,7 @@ def test_every_command_has_a_help_that_says_what_each_option_does(
 def test_bad_input_is_one_line_and_code_2(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["datasets", "show", "zink"]) == 2
     captured = capsys.readouterr()
-    assert captured.err.startswith("error: there is no dataset 'zink'; did you mean zinc?")
+    assert captured.err.startswith("error: there is no dataset 'zink'; did you mean 'zinc'?")
     assert captured.err.count("\n") == 1
     assert captured.out == ""
 

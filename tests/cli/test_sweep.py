@@ -46,7 +46,7 @@ def test_a_yaml_is_swept_with_what_the_user_says(tmp_path: Path, capsys: pytest.
         (["zinc", "--trials", "0"], "'--trials' must be >= 1 (got 0)"),
         (["zinc", "--devices", "2"], "a sweep trains each trial on one device (got 2)"),
         (["nowhere.yaml"], "nowhere.yaml: no such configuration"),
-        (["zink"], "there is no dataset 'zink'; did you mean zinc?"),
+        (["zink"], "there is no dataset 'zink'; did you mean 'zinc'?"),
     ],
 )
 def test_bad_input_is_one_line(words: list[str], complaint: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -81,7 +81,7 @@ def test_counting_asks_for_its_target(stored: Find) -> None:
     root = stored("counting-er.npz").parent
     with pytest.raises(DataError, match="pass target= one of triangle, tailed_triangle, star, cycle4"):
         load_dataset("counting-er", root=root)
-    with pytest.raises(DataError, match="did you mean triangle"):
+    with pytest.raises(DataError, match="did you mean 'triangle'"):
         load_dataset("counting-er", root=root, target="triangel")
     with pytest.raises(DataError, match="takes no target"):
         load_dataset("csl", root=root, target="triangle")
@@ -120,7 +120,7 @@ def test_a_file_of_ones_own(tmp_path: Path, three_graphs: PackedGraphs) -> None:
     ("wrong", "right"), [("zink", "zinc"), ("molhiv", "ogbg-molhiv"), ("redit-binary", "reddit-binary")]
 )
 def test_a_wrong_name_finds_its_neighbour(wrong: str, right: str) -> None:
-    with pytest.raises(DataError, match=f"no dataset '{wrong}'; did you mean {right}"):
+    with pytest.raises(DataError, match=f"no dataset '{wrong}'; did you mean '{right}'"):
         load_dataset(wrong)
 
 

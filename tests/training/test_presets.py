@@ -202,7 +202,7 @@ def test_ranked_policies_train_as_random_does(policy: str) -> None:
 def test_what_is_unknown_is_named() -> None:
     with pytest.raises(ConfigError, match=r"there is no policy 'learnt'; did you mean 'learned'\?"):
         preset("zinc", "learnt", 2)
-    with pytest.raises(DataError, match=r"there is no dataset 'zink'; did you mean zinc\?"):
+    with pytest.raises(DataError, match=r"there is no dataset 'zink'; did you mean 'zinc'\?"):
         preset("zink", "learned", 2)
     with pytest.raises(ConfigError, match=r"'picks' must be >= 0 \(got -1\)"):
         preset("zinc", "learned", -1)

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from policylearn.data.arrays import digest
-from policylearn.data.datasets import Entry, find_entry, nearest
+from policylearn.data.datasets import Entry, find_entry
 from policylearn.data.datasets.counting import COUNTS
 from policylearn.data.fetch import Download, download_file, fetch
 from policylearn.data.packed import GRAPH_ARRAYS, DataError, PackedGraphs
@@ -18,6 +18,7 @@ from policylearn.data.splits import PARTS, Split, official_splits, stratified_fo
 from policylearn.data.subset import targets_are_per_node
 from policylearn.data.synthetic import is_synthetic, synthetic_dataset, synthetic_names
 from policylearn.data.tasks import Level, Scaling, Task
+from policylearn.wording import hint
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,7 +139,7 @@ def choose_target(entry: Entry, graphs: PackedGraphs, target: str | None, path: 
         refuse_target(entry.name, target)
         return graphs
     if target not in entry.targets:
-        got = f"got {target!r}; {nearest(target, list(entry.targets))}" if target else "none was given"
+        got = f"got {target!r}; {hint(target, entry.targets, 'name one of them')}" if target else "none was given"
         raise DataError(
             f"'{entry.name}' has one task per target: pass target= one of {', '.join(entry.targets)} ({got})"
         )

@@ -8,7 +8,7 @@ from typing import Any
 
 from policylearn.models.protocol import GraphModel
 from policylearn.nn import Features, Level
-from policylearn.wording import nearest_word
+from policylearn.wording import hint
 
 TransformSpec = tuple[str, Mapping[str, Any]]
 """Name and settings of a transform of the data (`data.transforms`) whose structures a system reads."""
@@ -96,7 +96,6 @@ def find_system(name: str) -> System:
     import policylearn.models.systems  # noqa: F401 - every file there registers what it holds
 
     if name not in SYSTEMS:
-        close = nearest_word(name, SYSTEMS)
-        hint = f"did you mean '{close}'?" if close else f"there are {', '.join(sorted(SYSTEMS))}"
-        raise ValueError(f"there is no model '{name}'; {hint}")
+        way_out = hint(name, SYSTEMS, f"there are {', '.join(sorted(SYSTEMS))}")
+        raise ValueError(f"there is no model '{name}'; {way_out}")
     return SYSTEMS[name]

@@ -7,13 +7,17 @@ from collections.abc import Iterable, Sequence
 
 
 def nearest_word(word: str, known: Iterable[str]) -> str | None:
-    """The known word that comes closest: one that begins alike, one that looks alike, one whose last part does."""
-    names = list(known)
-    ends = {last_part(name): name for name in reversed(names)}
-    close = [name for name in names if len(word) > 2 and name.startswith(word)][:1]
-    close += difflib.get_close_matches(word, names, 1, cutoff=0.75)
+    """The known word that comes closest: one that begins alike, one that looks alike, one whose last part does.
+
+    Capitals make no difference.
+    """
+    names = {name.casefold(): name for name in reversed(list(known))}
+    ends = {last_part(name): name for name in names}
+    word, beginnings = word.casefold(), list(reversed(names))
+    close = [name for name in beginnings if len(word) > 2 and name.startswith(word)][:1]
+    close += difflib.get_close_matches(word, beginnings, 1, cutoff=0.75)
     close += [ends[end] for end in difflib.get_close_matches(last_part(word), list(ends), 1)]
-    return close[0] if close else None
+    return names[close[0]] if close else None
 
 
 def hint(word: str, known: Iterable[str], otherwise: str) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -16,6 +15,7 @@ from policylearn.data.convert.sdf import SdfReader
 from policylearn.data.convert.smiles_file import SmilesFileReader
 from policylearn.data.molecules import shown
 from policylearn.data.packed import DataError
+from policylearn.wording import hint
 
 READERS: dict[str, Callable[[IO[bytes], Path], Reader]] = {
     ".csv": DelimitedReader,
@@ -131,10 +131,8 @@ def check_columns(path: Path, header: list[str], wanted: Sequence[str]) -> None:
         if header.count(name) > 1:
             raise DataError(f"{path}, line 1: names the column {name!r} {header.count(name)} times; rename all but one")
         if name not in header:
-            folded = {known.casefold(): known for known in header}
-            near = difflib.get_close_matches(name.casefold(), list(folded), n=1)
-            hint = f"; did you mean {folded[near[0]]!r}?" if near else "; name one of them, or add the column"
-            raise DataError(f"{path}, line 1: has no column {name!r}; it has {listed(header)}{hint}")
+            way_out = hint(name, header, "name one of them, or add the column")
+            raise DataError(f"{path}, line 1: has no column {name!r}; it has {listed(header)}; {way_out}")
 
 
 def listed(header: Sequence[str]) -> str:

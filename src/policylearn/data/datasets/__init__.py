@@ -16,7 +16,7 @@ import importlib
 import pkgutil
 
 from policylearn.data.datasets.entry import Entry, Home, classes, numbers, yes_no
-from policylearn.data.datasets.registry import CATALOG, find_entry, nearest, register
+from policylearn.data.datasets.registry import CATALOG, find_entry, register
 
 # In the order of the tables of the paper; files that are not named here come last.
 _ORDER = ("zinc", "ogb_molecules", "reddit_binary", "alchemy", "csl", "exp", "sr25", "counting")
@@ -29,7 +29,6 @@ __all__ = [
     "Home",
     "classes",
     "find_entry",
-    "nearest",
     "numbers",
     "register",
     "yes_no",
