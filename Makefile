@@ -28,6 +28,7 @@ help:
 	@echo "make lint   style, types and the order of the rooms"
 	@echo "make bench  policylearn bench --quick, then python -m benchmarks.NAME for $(BENCHMARKS); writes to benchmarks/results"
 	@echo "            left out: policylearn bench (all datasets, all methods), python -m benchmarks.full_bag (12 minutes of a processor)"
+	@echo "            and python -m benchmarks.against OLD NEW (two checkouts), python -m benchmarks.ablation_table (writes it into the docs)"
 
 demo: $(READY)
 	@echo "demo: train three policies on synthetic graphs and write demo/report.html"
