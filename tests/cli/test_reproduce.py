@@ -65,7 +65,7 @@ def test_without_a_table_they_are_listed(tmp_path: Path, capsys: pytest.CaptureF
     ("words", "message"),
     [
         (["zink"], "there is no table 'zink'; did you mean 'zinc'?"),
-        (["zinc", "--rows", "osan-t2"], "OSAN T=2 is not implemented yet"),
+        (["zinc", "--rows", "osan-t3"], "has no row 'osan-t3'; did you mean 'osan-t2'?"),
         (["zinc", "--set", "selection.tau"], "--set: 'selection.tau' is no KEY=VALUE"),
         (["zinc", "--rows", "learned-t2", "--set", "selection.tua=1"], "there is no setting 'selection.tua'"),
     ],

@@ -31,6 +31,8 @@ from policylearn.training.systems import chosen_system, system_transforms
 
 TAUS, DROPS, RATES = [0.33, 0.66, 1.0, 2.0], [0.0, 0.3, 0.5], [0.01, 0.001]
 POLICIES = ("learned", "random", "full", "none")
+OF_SYSTEMS = [name for name in preset_names() if name.split("/")[1] in SYSTEMS]
+OF_POLICIES = [name for name in preset_names() if name not in OF_SYSTEMS]
 
 
 class Facts(NamedTuple):

@@ -123,7 +123,7 @@ def list_tables(ledger: Ledger) -> int:
         grid.add_column(heading, overflow="fold")
     run = [record.experiment for record in load_records(ledger)]
     for table in TABLES:
-        rows = [row.slug for row in table.rows if row.method.policy is not None]
+        rows = [row.slug for row in table.all_rows]
         columns = [column.slug for column in table.columns]
         wanted = {cell.experiment for cell in table.cells()}
         runs = sum(experiment in wanted for experiment in run)

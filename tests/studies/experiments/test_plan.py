@@ -64,7 +64,6 @@ def test_what_only_the_learned_policy_has_leaves_other_rows_alone() -> None:
     [
         (Wish(rows=("learnd-t2",)), "table 'reddit' has no row 'learnd-t2'; did you mean 'learned-t2'?"),
         (Wish(columns=("csl",)), "table 'reddit' has no column 'csl'"),
-        (Wish(rows=("cin",)), "CIN is not implemented yet; leave 'cin' out of --rows"),
         (Wish(only=(10,)), "--only: there is no fold 10; choose from 0 to 9"),
         (Wish(seeds=0), "--seeds must be >= 1"),
         (Wish(epochs=0), "--epochs must be >= 1"),
@@ -110,3 +109,31 @@ def test_a_setting_that_a_record_does_not_know_has_its_default() -> None:
     old = {"data": {"name": "csl"}, "a_setting_of_the_past": 3}
     assert differences(old, with_setting(RunConfig(), "data.name", "csl"), RunConfig()) == {"a_setting_of_the_past": 3}
     assert differences({"data": {"name": "csl"}}, with_setting(RunConfig(), "data.name", "csl"), RunConfig()) == {}
+
+
+def test_a_setting_goes_to_the_rows_that_read_it() -> None:
+    wish = Wish(rows=("cin", "learned-t2"), seeds=1, settings={"system.channels": 8, "selection.node_dropout": 0.5})
+    cin, learned = plan(table("zinc"), wish)
+    assert cin.config.system["channels"] == 8
+    assert cin.config.selection.node_dropout == 0.0
+    assert learned.config.system == {}
+    assert learned.config.selection.node_dropout == 0.5
+    assert cin.record.startswith("zinc/cin/")
+
+
+def test_a_system_is_given_the_picks_of_its_row() -> None:
+    (job,) = plan(table("zinc"), Wish(rows=("osan-t2",), seeds=1))
+    assert (job.config.model, job.config.system["picks"]) == ("osan", 2)
+    assert "--rows osan-t2" in job_command(job)
+
+
+def job_command(job: Job) -> str:
+    return command_of("zinc", job.cell, job.config, job.paper, [0])
+
+
+def test_variants_run_where_they_are_named_alone() -> None:
+    usual = {job.cell.row.slug for job in plan(table("zinc"), Wish(seeds=1))}
+    assert "cin" in usual
+    assert "cin-c68" not in usual
+    (job,) = plan(table("zinc"), Wish(rows=("cin-c68",), seeds=1))
+    assert job.config.system["channels"] == 68

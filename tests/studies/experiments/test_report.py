@@ -43,7 +43,9 @@ def test_a_report_of_a_tiny_table(tiny_data: Path, tmp_path: Path) -> None:
         r" \| batch_size 12†, channels 4†, layers 1†, samples 2† \| reduced budget \(\w[\w ]*\) \|",
         text,
     )
-    assert "| OSAN T=2 | N/A |  |  |  |  |  | not implemented |" in text
+    assert "| OSAN T=2 | N/A |  |  | 0 of 100 |  |  | not run |" in text
+    assert "OSAN: the published ZINC network has 1,014,993 weights, above the table's 500k" in text
+    assert "not implemented" not in text
     assert "2 of 100 epochs: learning rate decayed every 6 epochs instead of 300" in text
     assert re.search(r"^policylearn reproduce tiny --columns tiny --rows learned-t2 --only 0 1 --epochs 2", text, re.M)
     assert "## Learned against random picks" in text

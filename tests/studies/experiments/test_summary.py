@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from policylearn.studies.experiments import Cell, Column, Printed, Protocol, Record, row
-from policylearn.studies.experiments.methods import LEARNED, OSAN
+from policylearn.studies.experiments.methods import LEARNED
 from policylearn.studies.experiments.summary import Group, choose_groups, difference, group_records, verdict
 
 SEEDS = Protocol("seed", 2)
@@ -62,8 +62,6 @@ def test_a_smaller_budget_is_said_with_what_it_looks_like(tiny_record: Record) -
 def test_what_has_no_runs_says_why(tiny_record: Record) -> None:
     assert verdict(cell("0.120±0.003"), None) == "not run"
     assert verdict(cell("0.120±0.003", needs="a file"), None) == "needs data"
-    foreign = replace(cell("0.120±0.003"), row=row(OSAN, 2, "0.120±0.003"))
-    assert verdict(foreign, None) == "not implemented"
     times = cell("0.120±0.003", measure="test_ms")
     assert verdict(times, group(tiny_record, [1.0, 2.0])) == "another machine"
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
+from policylearn.settings.run_config import POLICY
 from policylearn.training import RunConfig, with_setting
 from policylearn.training.presets import preset
 
@@ -60,14 +61,18 @@ class Method:
     Args:
         name: as the paper calls it.
         slug: on the command line.
-        policy: which of ours it is; None where it is not implemented.
-        settings: what differs from that policy's settings, by dotted name.
+        policy: which policy it is; empty for a system.
+        settings: what differs from the settings of that policy or system, by dotted name.
+        model: which system it is, by its name; `policy` for policies.
+        note: what a reader must know of the published figure, such as a budget that it breaks; empty for nothing.
     """
 
     name: str
     slug: str
-    policy: str | None = None
+    policy: str = ""
     settings: tuple[tuple[str, Any], ...] = ()
+    model: str = POLICY
+    note: str = ""
 
 
 @dataclass(frozen=True)
@@ -122,11 +127,12 @@ class Experiment:
 
     Args:
         dataset: as in ``policylearn datasets``.
-        policy: ours.
+        policy: ours; empty for a system.
         picks: T.
         target: of datasets with a task per target.
         settings: what differs from the paper's settings of that policy.
         measure: what is measured.
+        model: the system; `policy` for policies.
     """
 
     dataset: str
@@ -135,6 +141,7 @@ class Experiment:
     target: str | None = None
     settings: tuple[tuple[str, Any], ...] = ()
     measure: Measure = "metric"
+    model: str = POLICY
 
     @property
     def slug(self) -> str:
@@ -142,7 +149,9 @@ class Experiment:
         picks = [f"t{self.picks}"] if self.picks else []
         settings = [str(value) for _, value in self.settings]
         measure = [] if self.measure == "metric" else [self.measure]
-        return "-".join([*([self.target] if self.target else []), self.policy, *picks, *settings, *measure])
+        return "-".join(
+            [*([self.target] if self.target else []), self.policy or self.model, *picks, *settings, *measure]
+        )
 
     def config(self) -> RunConfig:
         """The paper's settings."""
@@ -152,7 +161,9 @@ class Experiment:
 @functools.cache  # a report asks for the same ones over and over, and reading a YAML takes its time
 def paper_config(experiment: Experiment) -> RunConfig:
     """The paper's settings for an experiment."""
-    config = preset(experiment.dataset, experiment.policy, experiment.picks)
+    config = preset(experiment.dataset, experiment.policy, experiment.picks, model=experiment.model)
+    if experiment.model != POLICY and experiment.picks:
+        config = with_setting(config, "system.picks", experiment.picks)
     if experiment.target is not None:
         config = replace(config, data=replace(config.data, target=(experiment.target,)))
     for key, value in experiment.settings:
@@ -170,13 +181,13 @@ class Cell:
     printed: Printed
 
     @property
-    def experiment(self) -> Experiment | None:
-        """How to get it; None where the method is not implemented."""
+    def experiment(self) -> Experiment:
+        """How to get it."""
         method, column = self.row.method, self.column
-        if method.policy is None:
-            return None
         picks = self.row.picks or 0
-        return Experiment(column.dataset, method.policy, picks, column.target, method.settings, column.measure)
+        return Experiment(
+            column.dataset, method.policy, picks, column.target, method.settings, column.measure, method.model
+        )
 
 
 @dataclass(frozen=True)
@@ -190,6 +201,7 @@ class Table:
         columns: what it reports.
         rows: of which methods.
         note: what a reader of our figures must know besides; empty where there is nothing.
+        variants: rows of ours that the paper does not have, such as a system inside the table's budget.
     """
 
     name: str
@@ -198,18 +210,24 @@ class Table:
     columns: tuple[Column, ...]
     rows: tuple[Row, ...] = field(repr=False)
     note: str = ""
+    variants: tuple[Row, ...] = field(default=(), repr=False)
 
     def __post_init__(self) -> None:
-        for row in self.rows:
+        for row in self.all_rows:
             if len(row.cells) != len(self.columns):
                 raise ValueError(
                     f"table '{self.name}', row '{row.title}': needs {len(self.columns)} cells (got {len(row.cells)})"
                 )
 
+    @property
+    def all_rows(self) -> tuple[Row, ...]:
+        """The paper's rows, then our variants."""
+        return self.rows + self.variants
+
     def cells(self) -> Iterator[Cell]:
         """All cells, column by column."""
         for at, column in enumerate(self.columns):
-            for row in self.rows:
+            for row in self.all_rows:
                 yield Cell(self.name, row, column, row.cells[at])
 
 

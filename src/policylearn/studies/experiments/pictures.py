@@ -17,14 +17,14 @@ def draw_table(table: Table, groups: Groups, path: Path) -> None:
     columns = [
         c for c in table.columns if any(cell.column == c and cell.experiment in groups for cell in table.cells())
     ]
-    with new_picture(path, 4.5 * len(columns) + 1, 0.33 * len(table.rows) + 1.4, dpi=100) as figure:
+    with new_picture(path, 4.5 * len(columns) + 1, 0.33 * len(table.all_rows) + 1.4, dpi=100) as figure:
         panels = figure.subplots(1, len(columns), squeeze=False)[0]
         for axis, column in zip(panels, columns, strict=True):
             for at, cell in enumerate(cell for cell in table.cells() if cell.column == column):
                 printed = cell.printed
                 if printed.mean is not None and column.measure == "metric":  # times of a GPU would hide ours
                     axis.errorbar(printed.mean, at - 0.12, xerr=printed.deviation or 0.0, fmt="o", color=PAPER, ms=4)
-                chosen = choose_groups(groups.get(cell.experiment, []))[0] if cell.experiment else []
+                chosen = choose_groups(groups.get(cell.experiment, []))[0]
                 for group in chosen:
                     short = group.first.epochs < group.first.paper_epochs
                     axis.errorbar(
@@ -36,7 +36,7 @@ def draw_table(table: Table, groups: Groups, path: Path) -> None:
                         mfc="white" if short else OURS,
                         ms=4,
                     )
-            axis.set_yticks(range(len(table.rows)), [row.title for row in table.rows])
+            axis.set_yticks(range(len(table.all_rows)), [row.title for row in table.all_rows])
             axis.invert_yaxis()
             axis.set(title=f"{column.title}, {'higher' if column.higher_is_better else 'lower'} is better")
             axis.grid(alpha=0.3)

@@ -9,8 +9,9 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
-from policylearn.settings.flat import OF_LEARNED, flat, plain, short_hash
-from policylearn.studies.experiments.declaration import Cell, Experiment, Repeat, Table
+from policylearn.settings.flat import OF_LEARNED, OF_POLICIES, flat, plain, short_hash
+from policylearn.settings.run_config import POLICY
+from policylearn.studies.experiments.declaration import ABSENT, Cell, Experiment, Repeat, Table
 from policylearn.training import RunConfig, with_setting
 from policylearn.wording import hint, write_value
 
@@ -22,7 +23,7 @@ class Wish:
     """Which part of a table to run, and how.
 
     Args:
-        rows: slugs or patterns such as ``learned*``; empty takes all that are implemented.
+        rows: slugs or patterns such as ``learned*``; empty takes all that the paper has a figure for.
         columns: likewise.
         seeds: how many seeds, folds or rounds; None takes the protocol's number.
         only: these alone.
@@ -96,7 +97,7 @@ def plan(table: Table, wish: Wish) -> list[Job]:
 def choose(table: Table, wish: Wish) -> list[Cell]:
     """The cells that the wish names; those that the paper could not run, only where their row is named."""
     for words, known, kind in (
-        (wish.rows, [row.slug for row in table.rows], "row"),
+        (wish.rows, [row.slug for row in table.all_rows], "row"),
         (wish.columns, [column.slug for column in table.columns], "column"),
     ):
         for word in words:
@@ -110,11 +111,7 @@ def choose(table: Table, wish: Wish) -> list[Cell]:
             continue
         if wish.rows and not named:
             continue
-        if cell.experiment is None:
-            if cell.row.slug in wish.rows:
-                raise ValueError(f"{cell.row.title} is not implemented yet; leave '{cell.row.slug}' out of --rows")
-            continue
-        if cell.printed.text != "OOM" or cell.row.slug in wish.rows:
+        if cell.printed.text not in ABSENT or cell.row.slug in wish.rows:
             chosen.append(cell)
     return chosen
 
@@ -127,12 +124,10 @@ def matching(word: str, known: Iterable[str]) -> list[str]:
 def jobs_of(cell: Cell, wish: Wish, estimator: str | None) -> list[Job]:
     """The runs of one cell."""
     experiment, protocol = cell.experiment, cell.column.protocol
-    assert experiment is not None
     paper = experiment.config()
     config, schedule = shortened(paper, wish)
-    learned = experiment.policy == "learned"
     for key, value in wish.settings.items():
-        if learned or not (key.startswith("selection.") and key.split(".")[1] in OF_LEARNED):
+        if is_read(key, experiment):
             config = with_setting(config, key, value)
     if estimator is not None:
         config = with_setting(config, "selection.estimator", estimator)
@@ -140,6 +135,16 @@ def jobs_of(cell: Cell, wish: Wish, estimator: str | None) -> list[Job]:
         Job(cell, experiment, repeat, repeated(config, protocol.repeat, repeat), paper, schedule)
         for repeat in repeats(protocol.count, wish, protocol.repeat)
     ]
+
+
+def is_read(key: str, experiment: Experiment) -> bool:
+    """Whether an experiment's model reads a setting: one command may change those of several rows."""
+    group, *inner = key.split(".")
+    if experiment.model != POLICY:
+        return group not in OF_POLICIES
+    if group == "system":
+        return False
+    return experiment.policy == "learned" or not (group == "selection" and inner[0] in OF_LEARNED)
 
 
 def repeated(config: RunConfig, kind: Repeat, number: int) -> RunConfig:

@@ -73,7 +73,7 @@ def make_report(records: Iterable[Record], tables: Sequence[Table], root: str) -
 
 def overview(tables: Sequence[Table], groups: Groups) -> str:
     """How many cells of each table have come out how."""
-    kinds = ("within one deviation", "better", "worse", "reduced budget", "not run", "needs data", "not implemented")
+    kinds = ("within one deviation", "better", "worse", "reduced budget", "not run", "needs data")
     rows = []
     for table in tables:
         counts = dict.fromkeys([*kinds, "other"], 0)
@@ -86,8 +86,6 @@ def overview(tables: Sequence[Table], groups: Groups) -> str:
 
 def headline(cell: Cell, groups: Groups) -> Group | None:
     """The group that counts for a cell in the overview: no departure before some, then the usual rank."""
-    if cell.experiment is None:
-        return None
     chosen, _ = choose_groups(groups.get(cell.experiment, []))
     return max(chosen, key=lambda g: (not g.departures, len(g.records), g.first.epochs), default=None)
 
@@ -125,11 +123,11 @@ def data_of(column: Column) -> str:
 def cell_lines(cell: Cell, groups: Groups, commands: list[str], notes: list[str]) -> Iterator[list[str]]:
     """The lines of a cell: one a group that stands for it; commands and notes are added to the lists."""
     experiment = cell.experiment
-    chosen, tried = choose_groups(groups.get(experiment, [])) if experiment else ([], [])
-    if experiment is None or not chosen:
-        epochs = (
-            "" if experiment is None or cell.column.measure != "metric" else f"0 of {experiment.config().fit.epochs}"
-        )
+    chosen, tried = choose_groups(groups.get(experiment, []))
+    if cell.row.method.note:
+        notes.append(f"{cell.row.method.name}: {cell.row.method.note}.")
+    if not chosen:
+        epochs = "" if cell.column.measure != "metric" else f"0 of {experiment.config().fit.epochs}"
         yield [cell.row.title, cell.printed.text, "", "", epochs, "", "", verdict(cell, None)]
         return
     for group in chosen:
@@ -223,7 +221,7 @@ def contest(groups: Groups) -> str:
 
 def has_figures(table: Table, groups: Groups) -> bool:
     """Whether any cell has been run."""
-    return any(cell.experiment in groups for cell in table.cells() if cell.experiment)
+    return any(cell.experiment in groups for cell in table.cells())
 
 
 def datasets_with_curves(groups: Groups) -> list[str]:

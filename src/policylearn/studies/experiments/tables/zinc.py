@@ -7,6 +7,11 @@ from policylearn.studies.experiments.declaration import Column, Protocol, Table,
 
 MAE = Column("ZINC (MAE)", "zinc", "zinc", "mae", False, Protocol("seed", 5))
 
+# Inside the budget of 500k weights, which the published networks break.
+CIN = row(m.narrowed(m.CIN, 68), None, "-")
+GSN = row(m.narrowed(m.GSN, 146), None, "-")
+OSAN = row(m.narrowed(m.OSAN, 182), 2, "-")
+
 ZINC = Table(
     "zinc",
     "ZINC-12k, 500k parameters",
@@ -25,6 +30,7 @@ ZINC = Table(
         row(m.RANDOM, 5, "0.113±0.006"),
         row(m.LEARNED, 5, "0.109±0.005"),
     ),
+    variants=(CIN, GSN, OSAN),
 )
 
 ZINC_FULL = Table(
@@ -38,7 +44,7 @@ ZINC_FULL = Table(
         row(m.PNA, None, "0.133±0.011"),
         row(m.GSN, None, "0.101±0.010"),
         row(m.CIN, None, "0.079±0.006"),
-        row(m.NGNN, None, "0.111±0.003"),
+        row(m.NGNN_ZINC, None, "0.111±0.003"),
         row(m.DS_GNN, None, "0.105±0.003"),
         row(m.DSS_GNN, None, "0.097±0.006"),
         row(m.GNN_AK, None, "0.105±0.010"),
@@ -57,5 +63,14 @@ ZINC_FULL = Table(
         row(m.LEARNED, 5, "0.109±0.005"),
         row(m.RANDOM, 8, "0.102±0.003"),
         row(m.LEARNED, 8, "0.097±0.005"),
+    ),
+    variants=(
+        CIN,
+        GSN,
+        row(m.narrowed(m.GNN_AK, 124), None, "-"),
+        row(m.narrowed(m.GNN_AK_PLUS, 90), None, "-"),
+        row(m.narrowed(m.SUN, 62), None, "-"),
+        row(m.narrowed(m.RANDOM_OSAN, 200), 2, "-"),
+        OSAN,
     ),
 )
