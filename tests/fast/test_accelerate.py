@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import copy
+import subprocess
+import sys
 
 import pytest
 import torch
@@ -233,6 +235,30 @@ def test_without_numba_there_is_plain_torch(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setenv(VARIABLE, "compiled")
     with pytest.raises(RuntimeError, match="numba cannot be imported; install it, or use 'auto'"):
         accelerate(small_model("none"))
+
+
+def test_steps_of_a_training_leave_their_memory_to_the_next() -> None:
+    """In a process of its own, whose setting it is: pages that were touched are not asked for again."""
+    if not sys.platform.startswith("linux"):
+        pytest.skip("only glibc can be told to keep memory")
+    program = """
+import resource, sys
+from contextlib import nullcontext
+import torch
+from policylearn.fast import while_training
+def faults():
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+    held = [torch.empty(8 << 20, dtype=torch.uint8).fill_(1) for _ in range(8)]
+    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
+with while_training(None) if sys.argv[1] == "training" else nullcontext():
+    print(min(faults() for _ in range(4)))
+"""
+
+    def fewest(when: str) -> int:
+        ran = subprocess.run([sys.executable, "-c", program, when], check=True, timeout=300, capture_output=True)
+        return int(ran.stdout)
+
+    assert fewest("training") < 100 < fewest("otherwise")
 
 
 def test_threads_go_where_the_work_is() -> None:

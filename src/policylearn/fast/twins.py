@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from policylearn.bags import Graphs, Selection
 from policylearn.fast.cones import ConePool, ConeStates
+from policylearn.fast.memory import keep_freed_memory
 from policylearn.fast.threads import own_threads
 from policylearn.models import SubgraphGNN
 from policylearn.models.protocol import AnyBatch, LossTerms, Objective
@@ -23,13 +24,21 @@ from policylearn.policies.learned import View
 def model_threads(model: object) -> Iterator[None]:
     """A block in which threads work where this model spends its time: in compiled loops, or else in torch.
 
-    Worth it around a whole training loop; an accelerated model does it by itself for each pass.
+    An accelerated model does it by itself for each pass.
     """
     acceleration = getattr(model, "acceleration", None)
     if acceleration is None or not acceleration.takes_threads or not isinstance(model, nn.Module):
         yield
         return
     with own_threads() if next(model.parameters()).device.type == "cpu" else nullcontext():
+        yield
+
+
+@contextmanager
+def while_training(model: object) -> Iterator[None]:
+    """A block for a whole training loop: threads go where the work is, and a step leaves its memory for the next."""
+    keep_freed_memory()
+    with model_threads(model):
         yield
 
 

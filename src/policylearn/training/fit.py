@@ -16,7 +16,7 @@ from torch_geometric.data import Batch
 
 from policylearn.data import BatchLoader, Dataset
 from policylearn.data.atomic import write_text
-from policylearn.fast import model_threads
+from policylearn.fast import while_training
 from policylearn.models import GraphModel
 from policylearn.settings.run_config import FitConfig, RunConfig
 from policylearn.settings.run_files import CURVES, HISTORY, METRICS, RunError
@@ -106,7 +106,7 @@ def fit(
         warnings.filterwarnings("ignore", message=".*number of training batches.*")
         warnings.filterwarnings("ignore", message=".*LeafSpec.*")
         newest = newest_readable(checkpoints) if resume else None
-        with model_threads(model):
+        with while_training(model):
             trainer.fit(module, data, ckpt_path=newest, weights_only=True)
     assert history.best is not None, "there is at least one epoch"
     model.load_state_dict(history.best_weights)

@@ -34,7 +34,7 @@ class Part:
 
     @property
     def estimator(self) -> EstimatorName | None:
-        """The default one, where there is something to estimate."""
+        """Of training a learned policy; elsewhere there is nothing to estimate."""
         return "rloo" if self.case.policy == "learned" and self.phase == "train" else None
 
     @property

@@ -12,7 +12,7 @@ from torch_geometric.data import Batch
 
 from policylearn.data import BatchLoader, make_batch
 from policylearn.data.packed import Array
-from policylearn.fast import accelerate, model_threads
+from policylearn.fast import accelerate, model_threads, while_training
 from policylearn.models import EstimatorName, ModelConfig, NetworkConfig, PolicyConfig, build_model, calibrate
 from policylearn.studies.bench.cases import Case, Form, Phase
 from policylearn.studies.bench.replicated import ReplicatedGNN
@@ -117,7 +117,7 @@ def make_ours(
     step = warm_step(model, phase, model, loss, small, fused=True)
 
     def threaded(batch: Batch) -> None:
-        with model_threads(model):  # as training does it
+        with while_training(model) if phase == "train" else model_threads(model):
             step(batch)
 
     return threaded

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 import torch
 
 from policylearn.data import BatchLoader
-from policylearn.fast import model_threads
+from policylearn.fast import while_training
 from policylearn.studies.experiments.declaration import Measure
 from policylearn.training import RunConfig, Source, evaluate, make_model
 from policylearn.training.module import RunModule
@@ -41,7 +41,7 @@ def measure_ms(config: RunConfig, source: Source, measure: Measure) -> float:
             seed=config.fit.seed,
             parts=samples,
         )
-        with model_threads(model):
+        with while_training(model):
             train_steps(module, loader, most=3)
             started = time.perf_counter()
             train_steps(module, loader)
