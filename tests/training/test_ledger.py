@@ -15,7 +15,7 @@ import pytest
 
 from policylearn.settings.flat import short_hash
 from policylearn.training import ledger as module
-from policylearn.training.ledger import Ledger, LedgerError, Outcome, OutOfTimeError, read_content, run_jobs
+from policylearn.training.ledger import JobOutcome, Ledger, LedgerError, OutOfTimeError, read_content, run_jobs
 
 DEFAULT = {"size": 1, "colour": "red"}
 PROJECT = Path(__file__).parents[2]
@@ -38,7 +38,7 @@ def perform(task: Task) -> dict[str, Any]:
     return {"config": task.settings, "result": task.number**2}
 
 
-def run(root: Path, tasks: list[Task], **options: Any) -> Outcome[Task]:
+def run(root: Path, tasks: list[Task], **options: Any) -> JobOutcome[Task]:
     return run_jobs(Ledger(root, DEFAULT), tasks, options.pop("perform", perform), **options)
 
 

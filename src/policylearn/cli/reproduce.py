@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from policylearn.studies.experiments import Job, Table, Wish
-    from policylearn.training.ledger import Ledger, Outcome
+    from policylearn.training.ledger import JobOutcome, Ledger
 
 HELP = "run the paper's tables, resume and share the work, report paper against ours"
 ABOUT = (
@@ -132,7 +132,7 @@ def list_tables(ledger: Ledger) -> int:
     return 0
 
 
-def run_with_bars(jobs: list[Job], ledger: Ledger, seconds: float | None, console: Console) -> Outcome[Job]:
+def run_with_bars(jobs: list[Job], ledger: Ledger, seconds: float | None, console: Console) -> JobOutcome[Job]:
     """Run the jobs under two bars: all runs together, and the epochs of the one at hand."""
     from policylearn.cli.progress import add_bar, progress_bars
     from policylearn.cli.training_progress import TrainingBar
@@ -156,7 +156,7 @@ def run_with_bars(jobs: list[Job], ledger: Ledger, seconds: float | None, consol
         )
 
 
-def tell(console: Console, outcome: Outcome[Job], ledger: Ledger) -> None:
+def tell(console: Console, outcome: JobOutcome[Job], ledger: Ledger) -> None:
     """Say what was done and what was not, and why."""
 
     def line(text: str) -> None:

@@ -8,16 +8,16 @@ from policylearn.training.ensemble import load_members, train_ensemble
 from policylearn.training.evaluation import answers, evaluate
 from policylearn.training.fit import Fitted, fit
 from policylearn.training.folds import Trained, train
-from policylearn.training.reevaluation import Evaluation, reevaluate
+from policylearn.training.reevaluation import Reevaluation, reevaluate
 from policylearn.training.runs import Run, RunFacts, load_run, make_model
 
 __all__ = [
     "ConfigError",
     "DataConfig",
-    "Evaluation",
     "FitConfig",
     "Fitted",
     "OptimConfig",
+    "Reevaluation",
     "Run",
     "RunConfig",
     "RunError",

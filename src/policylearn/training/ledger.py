@@ -38,7 +38,7 @@ class OutOfTimeError(Exception):
     """The time that was given is over; the job goes on from where it is next time."""
 
 
-class Job(Protocol):
+class LedgerJob(Protocol):
     """Something that is to be done once."""
 
     @property
@@ -50,12 +50,12 @@ class Job(Protocol):
         """What makes it what it is; a record holds the same under ``config``."""
 
 
-SomeJob = TypeVar("SomeJob", bound=Job)
+SomeJob = TypeVar("SomeJob", bound=LedgerJob)
 Record = TypeVar("Record")
 
 
 @dataclass(frozen=True)
-class Outcome(Generic[SomeJob]):
+class JobOutcome(Generic[SomeJob]):
     """What came of a list of jobs.
 
     Args:
@@ -83,11 +83,11 @@ class Ledger:
     root: Path
     default: Any
 
-    def path(self, job: Job) -> Path:
+    def path(self, job: LedgerJob) -> Path:
         """Where a job's record goes."""
         return self.root / f"{job.record}.json"
 
-    def find(self, job: Job) -> Path | None:
+    def find(self, job: LedgerJob) -> Path | None:
         """The record of a job, None if it is not done; raises where its place is taken by other settings.
 
         Configurations are compared and not names: with a setting that came later a job has another name than its
@@ -110,7 +110,7 @@ class Ledger:
                 )
         return None
 
-    def add(self, job: Job, record: Any) -> Path:
+    def add(self, job: LedgerJob, record: Any) -> Path:
         """Write a job's record, whole or not at all, and never over another.
 
         Args:
@@ -131,7 +131,7 @@ class Ledger:
         return path
 
     @contextmanager
-    def claim(self, job: Job) -> Iterator[bool]:
+    def claim(self, job: LedgerJob) -> Iterator[bool]:
         """Hold a job for the length of a block; False where another process holds it.
 
         The system lets go of a job whose process has died.
@@ -159,7 +159,7 @@ def run_jobs(
     most: int | None = None,
     wait: bool = False,
     after: Callable[[SomeJob], None] = lambda _job: None,
-) -> Outcome[SomeJob]:
+) -> JobOutcome[SomeJob]:
     """Do the jobs that have no record and that no other process is at.
 
     Args:
@@ -201,7 +201,7 @@ def run_jobs(
             if job not in busy or not wait:
                 after(job)
         if not (wait and busy) or (most is not None and len(done) >= most):
-            return Outcome(tuple(done), tuple(found), tuple(busy), tuple(left))
+            return JobOutcome(tuple(done), tuple(found), tuple(busy), tuple(left))
         time.sleep(WAIT_SECONDS)
 
 

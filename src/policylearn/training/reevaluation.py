@@ -20,7 +20,7 @@ Part = Literal["train", "valid", "test"]
 
 
 @dataclass(frozen=True)
-class Evaluation:
+class Reevaluation:
     """A metric that was worked out anew.
 
     Args:
@@ -44,7 +44,7 @@ def reevaluate(
     part: Part = "test",
     data: str | None = None,
     progress: Callable[[int, int], None] | None = None,
-) -> Evaluation:
+) -> Reevaluation:
     """The metric of a run, with its own batch size and threads, so that it equals the logged one to the last digit.
 
     Args:
@@ -84,7 +84,7 @@ def reevaluate(
         value = evaluate(run.build(), batches, facts.task)
     finally:
         torch.set_num_threads(threads)
-    return Evaluation(facts.task.metric, part, value, run.metrics.get(part), len(indices))
+    return Reevaluation(facts.task.metric, part, value, run.metrics.get(part), len(indices))
 
 
 def other_versions(facts: RunFacts) -> str:

@@ -13,7 +13,7 @@ import pytest
 from policylearn.data import CATALOG
 from policylearn.models import Inputs
 from policylearn.nn import Features
-from policylearn.studies.experiments import TABLES, Cell, Experiment, Printed, Row, Table, row
+from policylearn.studies.experiments import TABLES, Cell, Experiment, PaperRow, Printed, Table, row
 from policylearn.studies.experiments.declaration import ABSENT
 from policylearn.studies.experiments.methods import GIN
 from policylearn.training import make_model
@@ -126,7 +126,7 @@ def test_every_system_of_the_tables_has_settings_where_the_paper_prints_a_figure
 
 
 @pytest.mark.parametrize("row", TABLES_BY_NAME["zinc-full"].variants, ids=lambda row: row.slug)
-def test_variants_are_inside_the_budget_that_their_published_form_breaks(row: Row) -> None:
+def test_variants_are_inside_the_budget_that_their_published_form_breaks(row: PaperRow) -> None:
     inputs = Inputs(
         Features((28,)),
         Features((4,)),

@@ -10,7 +10,7 @@ import pytest
 
 from policylearn.studies.experiments import Cell, Column, Printed, Protocol, Record, row
 from policylearn.studies.experiments.methods import LEARNED
-from policylearn.studies.experiments.summary import Group, choose_groups, difference, group_records, verdict
+from policylearn.studies.experiments.summary import RunGroup, choose_groups, difference, group_records, verdict
 
 SEEDS = Protocol("seed", 2)
 
@@ -20,8 +20,8 @@ def cell(text: str, *, higher: bool = False, **changes: Any) -> Cell:
     return Cell("x", row(LEARNED, 2, text), column, Printed(text))
 
 
-def group(record: Record, tests: list[float], **changes: Any) -> Group:
-    return Group(
+def group(record: Record, tests: list[float], **changes: Any) -> RunGroup:
+    return RunGroup(
         tuple(
             replace(record, number=n, test=value, epochs=10, paper_epochs=10, **changes)
             for n, value in enumerate(tests)
@@ -52,8 +52,8 @@ def test_verdicts(text: str, higher: bool, values: list[float], expected: str, t
 
 def test_a_smaller_budget_is_said_with_what_it_looks_like(tiny_record: Record) -> None:
     whole = group(tiny_record, [0.110, 0.112])
-    fewer_seeds = Group(whole.records[:1])
-    fewer_epochs = Group(tuple(replace(record, epochs=9) for record in whole.records))
+    fewer_seeds = RunGroup(whole.records[:1])
+    fewer_epochs = RunGroup(tuple(replace(record, epochs=9) for record in whole.records))
     declared = cell("0.120±0.003")
     assert verdict(declared, whole) == "better"
     assert verdict(declared, fewer_seeds) == verdict(declared, fewer_epochs) == "reduced budget (better)"
@@ -79,11 +79,11 @@ def test_folds_share_the_best_epoch_of_their_mean_curve(tiny_record: Record) -> 
         )
         for n, (valid, test) in enumerate(curves)
     ]
-    both = Group(tuple(folds))
+    both = RunGroup(tuple(folds))
     assert both.values == pytest.approx((0.7, 0.5)), "each fold's own best epoch would give 0.4 and 0.9"
     assert (both.mean, both.valid) == pytest.approx((0.6, 0.8))
     assert both.deviation == pytest.approx(np.std([0.7, 0.5]))
-    held_out = Group(tuple(replace(fold, reported="valid") for fold in folds))
+    held_out = RunGroup(tuple(replace(fold, reported="valid") for fold in folds))
     assert held_out.values == pytest.approx((0.8, 0.8))
 
 
@@ -123,8 +123,8 @@ def test_the_difference_has_its_standard_error(tiny_record: Record) -> None:
     assert found.better_by == pytest.approx(0.25)
     assert found.error == pytest.approx(np.sqrt(np.var([0.8, 0.9], ddof=1) / 2 + np.var([1.0, 1.1, 1.2], ddof=1) / 3))
     assert found.clear
-    assert difference(learned, Group(random.records[:1])) is None
-    longer = Group(tuple(replace(record, epochs=11) for record in random.records))
+    assert difference(learned, RunGroup(random.records[:1])) is None
+    longer = RunGroup(tuple(replace(record, epochs=11) for record in random.records))
     assert difference(learned, longer) is None
 
 

@@ -114,7 +114,7 @@ class Settings:
 
 
 @dataclass(frozen=True)
-class Group:
+class CaseGroup:
     """What is interleaved: all cases of a dataset in one phase.
 
     Args:
@@ -138,7 +138,7 @@ class Group:
         return ("straight_through", "rloo") if case.policy == "learned" and self.phase == "train" else (None,)
 
 
-def plan(settings: Settings) -> list[Group]:
+def plan(settings: Settings) -> list[CaseGroup]:
     """The groups of a run, in their order."""
     groups = []
     for dataset, phase, deterministic in product(settings.datasets, PHASES, (False, True)):
@@ -146,7 +146,7 @@ def plan(settings: Settings) -> list[Group]:
         if deterministic:
             names = [name for name in names if _also_deterministic(settings, dataset, name)]
         if names:
-            groups.append(Group(dataset, phase, deterministic, tuple(CASES[name] for name in names)))
+            groups.append(CaseGroup(dataset, phase, deterministic, tuple(CASES[name] for name in names)))
     return groups
 
 

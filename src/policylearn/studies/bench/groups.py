@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import torch
 
 from policylearn.models import EstimatorName
-from policylearn.studies.bench.cases import Case, Contender, Group, Settings
+from policylearn.studies.bench.cases import Case, CaseGroup, Contender, Settings
 from policylearn.studies.bench.contenders import Batches, make_ours, make_replicated, model_config
 from policylearn.studies.bench.interleave import TimedStep, interleave, rounds_within, time_once
 from policylearn.studies.bench.limit import Gemm, GemmReplay, record_gemms
@@ -37,13 +37,13 @@ class Key:
         return " ".join([self.case.title, self.contender, *([self.estimator] if self.estimator else [])])
 
 
-def count_steps(group: Group, settings: Settings) -> int:
+def count_steps(group: CaseGroup, settings: Settings) -> int:
     """How many steps `measure_group` tells of: our recorded rounds, the warm-up of the replicated model, the turns."""
     ours = sum(len(group.estimators(case)) for case in group.cases)
     return 3 * ours * settings.rounds + len(group.cases) * (1 + settings.rounds)
 
 
-def measure_group(group: Group, source: Source, settings: Settings, tell: Tell) -> list[Timing]:
+def measure_group(group: CaseGroup, source: Source, settings: Settings, tell: Tell) -> list[Timing]:
     """Warm up, write down our matrix multiplications, then time everybody turn by turn.
 
     Args:
@@ -85,7 +85,7 @@ def measure_group(group: Group, source: Source, settings: Settings, tell: Tell) 
 
 
 def _ours(
-    group: Group,
+    group: CaseGroup,
     case: Case,
     estimator: EstimatorName | None,
     batches: Batches,
@@ -114,7 +114,7 @@ def _ours(
     return [ours, TimedStep(Key(case, "limit", estimator), GemmReplay(gemms, generator), rounds, warm=True)]
 
 
-def _replicated(group: Group, case: Case, batches: Batches, settings: Settings) -> TimedStep[Key]:
+def _replicated(group: CaseGroup, case: Case, batches: Batches, settings: Settings) -> TimedStep[Key]:
     config = model_config(batches.source, case, settings.network, None)
     generator = torch.Generator().manual_seed(0)
     step = batches.on(make_replicated(config, batches.source, group.phase, batches.small(), generator), None)
@@ -123,7 +123,7 @@ def _replicated(group: Group, case: Case, batches: Batches, settings: Settings) 
     return TimedStep(Key(case, "replicated", None), step, rounds, warm=took < WARM_SECONDS)
 
 
-def _refusal(group: Group, case: Case, batches: Batches, settings: Settings) -> str:
+def _refusal(group: CaseGroup, case: Case, batches: Batches, settings: Settings) -> str:
     """Why the replicated model cannot run; empty if it can."""
     config = model_config(batches.source, case, settings.network, None)
     every = (batches.get(turn) for turn in range(len(batches.indices)))

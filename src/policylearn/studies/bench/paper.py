@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from policylearn.studies.bench.cases import CASES, Phase
 from policylearn.studies.bench.record import BenchReport, paired_ratio
 from policylearn.studies.experiments import TABLES
-from policylearn.studies.experiments.declaration import Column, Measure, Printed, Row, Table
+from policylearn.studies.experiments.declaration import Column, Measure, PaperRow, Printed, Table
 
 PHASES: dict[Measure, tuple[Phase, bool]] = {
     "train_ms": ("train", False),
@@ -77,7 +77,7 @@ def _of_column(table: Table, column: Column, report: BenchReport) -> Iterator[Me
             )  # fmt: skip
 
 
-def case_of(row: Row) -> str | None:
+def case_of(row: PaperRow) -> str | None:
     """The case that a row of the paper's tables stands for; None if it is none of ours."""
     for case in CASES.values():
         if row.method.policy == case.policy and (row.picks or 0) == case.picks:

@@ -2,13 +2,13 @@
 
 from policylearn.studies.compare.plan import CompareJob, Comparison, read_comparison
 from policylearn.studies.compare.runner import CompareRecord, load_records, run_comparison
-from policylearn.studies.compare.summary import Row, summarise, to_markdown
+from policylearn.studies.compare.summary import VariantRow, summarise, to_markdown
 
 __all__ = [
     "CompareJob",
     "CompareRecord",
     "Comparison",
-    "Row",
+    "VariantRow",
     "load_records",
     "read_comparison",
     "run_comparison",

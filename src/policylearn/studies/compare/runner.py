@@ -17,7 +17,7 @@ from policylearn.studies.compare.plan import CompareJob, Comparison, jobs_of, la
 from policylearn.training import DataConfig, RunConfig, Source, load_source
 from policylearn.training.fit import describe_dataset
 from policylearn.training.folds import train
-from policylearn.training.ledger import Ledger, Outcome, read_record, run_jobs
+from policylearn.training.ledger import JobOutcome, Ledger, read_record, run_jobs
 
 PROBE_EPOCHS = 2
 PROBE = "probe.json"
@@ -56,7 +56,7 @@ def run_comparison(
     deadline: float | None = None,
     callbacks_of: CallbacksOf = lambda _job: (),
     after: Callable[[CompareJob], None] = lambda _job: None,
-) -> Outcome[CompareJob]:
+) -> JobOutcome[CompareJob]:
     """Train what has no record yet.
 
     Args:

@@ -16,11 +16,11 @@ from policylearn.wording import markdown_table
 CLEAR = 2.0
 """A difference of more standard errors than this is called clear."""
 RESOLVED = 0.01
-"""The difference that `Row.needed` is about."""
+"""The difference that `VariantRow.needed` is about."""
 
 
 @dataclass(frozen=True)
-class Row:
+class VariantRow:
     """One variant on one dataset.
 
     Args:
@@ -57,9 +57,9 @@ class Row:
         return self.difference is not None and abs(self.difference) > CLEAR * self.difference_error
 
 
-def summarise(records: Sequence[CompareRecord], reference: str) -> list[Row]:
+def summarise(records: Sequence[CompareRecord], reference: str) -> list[VariantRow]:
     """A row per dataset and variant, in the order in which they first occur."""
-    rows: list[Row] = []
+    rows: list[VariantRow] = []
     for data in dict.fromkeys(record.data for record in records):
         own = [record for record in records if record.data == data]
         base = {record.seed: record.test for record in own if record.variant == reference}
@@ -70,10 +70,10 @@ def summarise(records: Sequence[CompareRecord], reference: str) -> list[Row]:
     return rows
 
 
-def _row(records: Sequence[CompareRecord], base: dict[int, float], is_reference: bool) -> Row:
+def _row(records: Sequence[CompareRecord], base: dict[int, float], is_reference: bool) -> VariantRow:
     first = records[0]
     values = np.array([record.test for record in records])
-    row = Row(
+    row = VariantRow(
         first.data,
         first.variant,
         first.metric,
@@ -90,7 +90,7 @@ def _row(records: Sequence[CompareRecord], base: dict[int, float], is_reference:
     error = standard_error(gains)
     spread = error * math.sqrt(len(gains))
     needed = None if math.isnan(spread) else math.ceil((CLEAR * spread / RESOLVED) ** 2)
-    return Row(
+    return VariantRow(
         **{
             **row.__dict__,
             "difference": float(gains.mean()),
@@ -106,7 +106,7 @@ def standard_error(values: np.ndarray) -> float:
     return float(values.std(ddof=1) / math.sqrt(len(values))) if len(values) > 1 else math.nan
 
 
-def to_markdown(rows: Sequence[Row], reference: str) -> str:
+def to_markdown(rows: Sequence[VariantRow], reference: str) -> str:
     """The table that goes into a page."""
     headings = (
         "data", "variant", "seeds", "test", "valid", f"better than {reference} by", "clear",
@@ -115,7 +115,7 @@ def to_markdown(rows: Sequence[Row], reference: str) -> str:
     return markdown_table(headings, [_cells(row) for row in rows])
 
 
-def _cells(row: Row) -> list[str]:
+def _cells(row: VariantRow) -> list[str]:
     difference = "" if row.difference is None else f"{row.difference:+.4f} ± {row.difference_error:.4f} ({row.pairs})"
     clear = "" if row.difference is None else ("yes" if row.clear else "no")
     return [
@@ -131,7 +131,7 @@ def _cells(row: Row) -> list[str]:
     ]
 
 
-def draw(rows: Sequence[Row], path: Path, reference: str) -> None:
+def draw(rows: Sequence[VariantRow], path: Path, reference: str) -> None:
     """A picture with a panel per dataset: each variant's paired difference with two standard errors."""
     datasets = list(dict.fromkeys(row.data for row in rows))
     with new_picture(path, 3.2 * len(datasets) + 1.2, 3.2) as figure:

@@ -105,7 +105,7 @@ class Column:
 
 
 @dataclass(frozen=True)
-class Row:
+class PaperRow:
     """A method with its number of picks (None where it has none) and what was printed, a text per column."""
 
     method: Method
@@ -176,7 +176,7 @@ class Cell:
     """One figure of the paper."""
 
     table: str
-    row: Row
+    row: PaperRow
     column: Column
     printed: Printed
 
@@ -208,9 +208,9 @@ class Table:
     title: str
     label: str
     columns: tuple[Column, ...]
-    rows: tuple[Row, ...] = field(repr=False)
+    rows: tuple[PaperRow, ...] = field(repr=False)
     note: str = ""
-    variants: tuple[Row, ...] = field(default=(), repr=False)
+    variants: tuple[PaperRow, ...] = field(default=(), repr=False)
 
     def __post_init__(self) -> None:
         for row in self.all_rows:
@@ -220,7 +220,7 @@ class Table:
                 )
 
     @property
-    def all_rows(self) -> tuple[Row, ...]:
+    def all_rows(self) -> tuple[PaperRow, ...]:
         """The paper's rows, then our variants."""
         return self.rows + self.variants
 
@@ -231,6 +231,6 @@ class Table:
                 yield Cell(self.name, row, column, row.cells[at])
 
 
-def row(method: Method, picks: int | None, *cells: str) -> Row:
+def row(method: Method, picks: int | None, *cells: str) -> PaperRow:
     """A row from its texts."""
-    return Row(method, picks, tuple(map(Printed, cells)))
+    return PaperRow(method, picks, tuple(map(Printed, cells)))

@@ -6,9 +6,9 @@ from pathlib import Path
 
 from policylearn.data.pictures import new_picture
 from policylearn.studies.experiments.declaration import Experiment, Table
-from policylearn.studies.experiments.summary import Group, choose_groups
+from policylearn.studies.experiments.summary import RunGroup, choose_groups
 
-Groups = dict[Experiment, list[Group]]
+Groups = dict[Experiment, list[RunGroup]]
 PAPER, OURS = "tab:gray", "tab:blue"
 
 

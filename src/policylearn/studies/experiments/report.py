@@ -10,12 +10,12 @@ from policylearn.studies.experiments.declaration import Cell, Column, Experiment
 from policylearn.studies.experiments.pictures import draw_curves, draw_table
 from policylearn.studies.experiments.plan import command_of
 from policylearn.studies.experiments.records import PICTURES, Record, load_records
-from policylearn.studies.experiments.summary import Group, choose_groups, difference, group_records, verdict
+from policylearn.studies.experiments.summary import RunGroup, choose_groups, difference, group_records, verdict
 from policylearn.training import RunConfig, changed
 from policylearn.training.ledger import Ledger
 from policylearn.wording import markdown_table, write_value
 
-Groups = dict[Experiment, list[Group]]
+Groups = dict[Experiment, list[RunGroup]]
 PER_CENT = ("accuracy", "rocauc")
 
 HEAD = """# Results
@@ -84,7 +84,7 @@ def overview(tables: Sequence[Table], groups: Groups) -> str:
     return "## All tables, by cells\n\n" + markdown_table(["table", "shows", *kinds, "other"], rows) + "\n"
 
 
-def headline(cell: Cell, groups: Groups) -> Group | None:
+def headline(cell: Cell, groups: Groups) -> RunGroup | None:
     """The group that counts for a cell in the overview: no departure before some, then the usual rank."""
     chosen, _ = choose_groups(groups.get(cell.experiment, []))
     return max(chosen, key=lambda g: (not g.departures, len(g.records), g.first.epochs), default=None)
@@ -159,14 +159,14 @@ def config_of(record: Record) -> RunConfig:
     return changed(RunConfig(), record.config, f"the record of {record.experiment.slug}")
 
 
-def shown(cell: Cell, group: Group) -> str:
+def shown(cell: Cell, group: RunGroup) -> str:
     """Our figure with as many digits as the paper's; a deviation only where there are two runs."""
     factor, digits = cell.column.factor, cell.printed.digits or 2
     deviation = f"±{group.deviation * factor:.{digits}f}" if len(group.records) > 1 else ""
     return f"{group.mean * factor:.{digits}f}{deviation}"
 
 
-def settings_of(group: Group) -> str:
+def settings_of(group: RunGroup) -> str:
     """What was changed, with a mark on what the paper's grid does not hold."""
     outside = dict(group.departures)
     return ", ".join(

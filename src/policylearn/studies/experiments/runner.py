@@ -24,7 +24,7 @@ from policylearn.training import DataConfig, RunConfig, Source, fit, load_run, l
 from policylearn.training.checkpoints import Checkpoints
 from policylearn.training.fit import CHECKPOINTS, describe_dataset
 from policylearn.training.folds import parts_of, read_history
-from policylearn.training.ledger import Ledger, Outcome, OutOfTimeError, run_jobs
+from policylearn.training.ledger import JobOutcome, Ledger, OutOfTimeError, run_jobs
 
 CallbacksOf = Callable[[Job], Sequence[lightning.Callback]]
 SHOWN_APART = ("fit.epochs", "selection.estimator", "selection.mode")
@@ -58,7 +58,7 @@ def run_table(
     budget_seconds: float | None = None,
     callbacks_of: CallbacksOf = lambda _job: (),
     after: Callable[[Job], None] = lambda _job: None,
-) -> Outcome[Job]:
+) -> JobOutcome[Job]:
     """Run the jobs that have no record and that no other process is at.
 
     Args:

@@ -23,7 +23,7 @@ SELECTION_RATE = "optim.selection_learning_rate"
 
 
 @dataclass(frozen=True)
-class Group:
+class RunGroup:
     """The repeats of one experiment with one configuration, in their order."""
 
     records: tuple[Record, ...]
@@ -86,7 +86,7 @@ def exact(curve: list[float]) -> list[float]:
     return [float(np.float32(value)) for value in curve]
 
 
-def group_records(records: Iterable[Record]) -> dict[Experiment, list[Group]]:
+def group_records(records: Iterable[Record]) -> dict[Experiment, list[RunGroup]]:
     """Records by experiment, and below by configuration and data, in an order that does not depend on time."""
     found: dict[tuple[Experiment, str], list[Record]] = {}
     usual = flat(RunConfig())
@@ -96,20 +96,20 @@ def group_records(records: Iterable[Record]) -> dict[Experiment, list[Group]]:
         settings = {key: value for key, value in known.items() if key not in REPEATED}
         kind = repr([sorted(settings.items()), record.dataset["fingerprint"]])
         found.setdefault((record.experiment, kind), []).append(record)
-    groups: dict[Experiment, list[Group]] = {}
+    groups: dict[Experiment, list[RunGroup]] = {}
     for (experiment, _), members in sorted(found.items(), key=lambda item: (item[0][0].slug, item[0][1])):
         ordered = sorted(members, key=lambda record: (record.number, record.finished))
-        groups.setdefault(experiment, []).append(Group(tuple(ordered)))
+        groups.setdefault(experiment, []).append(RunGroup(tuple(ordered)))
     return groups
 
 
-def choose_groups(groups: Iterable[Group]) -> tuple[list[Group], list[Group]]:
+def choose_groups(groups: Iterable[RunGroup]) -> tuple[list[RunGroup], list[RunGroup]]:
     """The groups that stand for a cell, and those that were tried beside them.
 
     There is one per mode, estimator and departure from the paper's grid. Among settings of the grid that with most
     repeats stands, then most epochs, then the best validation metric; test metrics are not looked at.
     """
-    kinds: dict[tuple[str, ...], list[Group]] = {}
+    kinds: dict[tuple[str, ...], list[RunGroup]] = {}
     for group in groups:
         first = group.first
         kinds.setdefault((str(first.mode), str(first.estimator), repr(group.departures)), []).append(group)
@@ -121,14 +121,14 @@ def choose_groups(groups: Iterable[Group]) -> tuple[list[Group], list[Group]]:
     return chosen, tried
 
 
-def rank(group: Group) -> tuple[int, int, float]:
+def rank(group: RunGroup) -> tuple[int, int, float]:
     """What makes one group stand for a cell rather than another; larger is better."""
     valid = group.valid
     sign = 1.0 if group.first.higher_is_better else -1.0
     return len(group.records), group.first.epochs, -math.inf if valid is None else sign * valid
 
 
-def verdict(cell: Cell, group: Group | None) -> str:
+def verdict(cell: Cell, group: RunGroup | None) -> str:
     """What came of a cell, in a few words: *within one deviation*, *better*, *worse* and so on.
 
     Fewer epochs or repeats than the paper's make it a *reduced budget*, with what it looks like so far in brackets.
@@ -143,7 +143,7 @@ def verdict(cell: Cell, group: Group | None) -> str:
     return f"reduced budget ({compared})" if short else compared
 
 
-def compare(cell: Cell, group: Group) -> str:
+def compare(cell: Cell, group: RunGroup) -> str:
     """Ours against the paper's, at the digits that the paper prints."""
     mean, deviation = cell.printed.mean, cell.printed.deviation
     if mean is None:
@@ -170,7 +170,7 @@ class Difference:
         return self.better_by > self.error
 
 
-def difference(learned: Group, random: Group) -> Difference | None:
+def difference(learned: RunGroup, random: RunGroup) -> Difference | None:
     """None where the two were not trained alike, or where one has no two repeats and so no standard error."""
     shared = [
         {key: v for key, v in group.departures if not key.startswith("selection.") and key != SELECTION_RATE}
