@@ -5,7 +5,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
-EXTRAS := tensorboard,dev
+EXTRAS := tensorboard,serve,dev
 BENCHMARKS ?= batching memory time_spent
 WORKERS ?= 2
 
@@ -29,6 +29,7 @@ help:
 	@echo "make bench  policylearn bench --quick, then python -m benchmarks.NAME for $(BENCHMARKS); writes to benchmarks/results"
 	@echo "            left out: policylearn bench (all datasets, all methods), python -m benchmarks.full_bag (12 minutes of a processor)"
 	@echo "            and python -m benchmarks.against OLD NEW (two checkouts), python -m benchmarks.ablation_table (writes it into the docs)"
+	@echo "            and python -m benchmarks.service_load RUN (32 clients against policylearn serve, on loopback alone)"
 
 demo: $(READY)
 	@echo "demo: train three policies on synthetic graphs and write demo/report.html"

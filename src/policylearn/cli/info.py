@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 HELP = "show this installation, or what a run was trained on and how well"
 
-EXTRAS = {"tensorboard": "tensorboard", "wandb": "wandb"}
+EXTRAS = {"serve": "fastapi", "tensorboard": "tensorboard", "wandb": "wandb"}
 """What ``pip install policylearn[EXTRA]`` brings."""
 
 

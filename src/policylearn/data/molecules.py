@@ -77,7 +77,8 @@ def read_smiles(smiles: str) -> Chem.Mol:
             molecule = parse(smiles)
     except UnicodeEncodeError as error:
         raise DataError(f"SMILES {shown(smiles)} is not text ({error.reason}); use plain ASCII") from error
-    if molecule is None:
+    core = re.split(r"[ \t]", smiles.strip())[0]
+    if molecule is None or not core.isascii():  # RDKit drops such a letter without a word
         raise DataError(
             f"RDKit rejects the SMILES {shown(smiles)}: {rejection(smiles)};"
             " correct the SMILES or leave the molecule out"

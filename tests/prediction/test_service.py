@@ -1,0 +1,214 @@
+"""The service: row-aligned answers that equal the predictor's, limits, many clients at once, and a clean stop."""
+
+from __future__ import annotations
+
+import asyncio
+import http.client
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import policylearn
+from policylearn.cli import main
+from policylearn.data import DataError
+from tests.training.molecules import molesol, small_run, write_table
+from tests.training.tiny import write_graphs
+
+pytest.importorskip("fastapi", reason="the extra 'serve' is not installed")
+httpx = pytest.importorskip("httpx", reason="httpx is not installed")
+
+from policylearn.prediction.service import Limits, make_app  # noqa: E402 - only with the extra
+
+BAD = ["C1CC", "", "xyz", "C" * 300, "C" * 5000, "CCO\nCC", "CC\u00e9"]
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    smiles, values = molesol()
+    folder = tmp_path_factory.mktemp("service")
+    table = write_table(folder / "m.csv", ("smiles", "logS"), smiles[:150], values[:150])
+    words = ["train", str(table), "--target", "logS", "-o", str(folder / "run"), "--no-baseline", "--epochs", "1"]
+    words += ["--data.split", "random", "--ensemble", "2", "--prediction.channels", "8", "--prediction.layers", "2"]
+    assert main(words) == 0
+    return folder / "run"
+
+
+class Client:
+    """Speaks to an app in memory."""
+
+    def __init__(self, run: Path, **limits: Any) -> None:
+        self.app = make_app(policylearn.load(run), Limits(**limits))
+
+    def send(self, *requests: tuple[str, str, dict[str, Any]]) -> list[Any]:
+        """Send requests at the same time and give the responses in order."""
+
+        async def all_of_them() -> list[Any]:
+            async with (
+                self.app.router.lifespan_context(self.app),
+                httpx.AsyncClient(transport=httpx.ASGITransport(self.app), base_url="http://test") as client,
+            ):
+                return await asyncio.gather(*(client.request(how, path, **more) for how, path, more in requests))
+
+        return asyncio.run(all_of_them())
+
+    def predict(self, **question: Any) -> Any:
+        (response,) = self.send(("POST", "/predict", {"json": question}))
+        return response
+
+
+def test_rows_are_the_predictors_own(run: Path) -> None:
+    smiles = molesol()[0][200:220]
+    mixed = [text for pair in zip(smiles, (BAD * 3)[:20], strict=True) for text in pair]
+    response = Client(run).predict(smiles=mixed, interval=0.5)
+    assert response.status_code == 200
+    rows = response.json()["rows"]
+    assert len(rows) == len(mixed)
+    answer = policylearn.load(run).answer(smiles, level=0.5)
+    for at, (good, bad) in enumerate(zip(rows[::2], rows[1::2], strict=True)):
+        assert good["smiles"] == smiles[at]
+        assert good["error"] is None
+        assert good["predicted"]["logS"] == pytest.approx(float(answer.values[at, 0]), abs=1e-5)
+        assert good["std"][0] == pytest.approx(float(answer.std[at, 0]), abs=1e-5)
+        assert good["lower"]["logS"] == pytest.approx(float(answer.lower[at, 0]), abs=1e-4)
+        assert good["upper"]["logS"] == pytest.approx(float(answer.upper[at, 0]), abs=1e-4)
+        assert good["picks"] == answer.picks[at]
+        assert bad["error"]
+        assert bad["predicted"] is None
+
+
+def test_requests_at_once_do_not_mix(run: Path) -> None:
+    smiles = molesol()[0][:120]
+    expected = policylearn.load(run).predict(smiles)[:, 0]
+    pieces = [slice(at, at + 1 + at % 7) for at in range(0, 110, 3)]
+    responses = Client(run).send(*(("POST", "/predict", {"json": {"smiles": smiles[one]}}) for one in pieces))
+    for piece, response in zip(pieces, responses, strict=True):
+        values = [row["predicted"]["logS"] for row in response.json()["rows"]]
+        np.testing.assert_allclose(values, expected[piece], atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("content", "status", "said"),
+    [
+        (b"{", 422, "malformed"),
+        (b"[]", 422, "malformed"),
+        (b'{"smiles": []}', 422, "malformed"),
+        (b'{"smiles": "CCO"}', 422, "malformed"),
+        (b'{"smiles": [1]}', 422, "malformed"),
+        (b'{"smiles": ["C"], "run": "/etc/passwd"}', 422, "malformed"),
+        (b'{"smiles": ["C"], "interval": 0.42}', 422, "must be one of"),
+        (b'{"smiles": ["C","C","C","C"]}', 413, "up to 3"),
+        (b'{"smiles": ["' + b"C" * 2000 + b'"]}', 413, "longer than 1000 bytes"),
+        (b"\xff\xfe", 422, "malformed"),
+    ],
+)
+def test_what_is_refused_says_why(run: Path, content: bytes, status: int, said: str) -> None:
+    headers = {"Content-Type": "application/json"}
+    (response,) = Client(run, rows=3, body=1000).send(("POST", "/predict", {"content": content, "headers": headers}))
+    assert response.status_code == status
+    assert said in response.json()["error"]
+
+
+def test_other_pages(run: Path) -> None:
+    health, info, docs, schema, nothing = Client(run).send(
+        *(("GET", path, {}) for path in ("/healthz", "/info", "/docs", "/openapi.json", "/run.json"))
+    )
+    assert health.json() == {"status": "ok"}
+    assert info.json()["members"] == 2
+    assert str(run) not in info.text
+    assert "/predict" in docs.text
+    assert "http" not in docs.text.replace("HTTPValidationError", "")
+    assert "/predict" in schema.json()["paths"]
+    assert nothing.status_code == 404
+
+
+def test_slow_answers_and_long_queues_are_given_up(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from policylearn.prediction.request_queue import RequestQueue
+
+    plain = RequestQueue.answer
+
+    def slow(self: RequestQueue, smiles: Any) -> Any:
+        time.sleep(0.4)
+        return plain(self, smiles)
+
+    monkeypatch.setattr(RequestQueue, "answer", slow)
+    assert Client(run, seconds=0.05).predict(smiles=["CCO"]).status_code == 504
+    responses = Client(run, waiting=5).send(*[("POST", "/predict", {"json": {"smiles": ["CCO"] * 3}})] * 3)
+    assert sorted(response.status_code for response in responses) == [200, 503, 503]
+
+
+def test_a_failure_inside_does_not_stop_the_service(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from policylearn.prediction.request_queue import RequestQueue
+
+    client, plain = Client(run), RequestQueue.answer
+
+    def broken(self: RequestQueue, smiles: Any) -> Any:
+        if "CCN" in smiles:
+            raise RuntimeError("out of luck")
+        return plain(self, smiles)
+
+    monkeypatch.setattr(RequestQueue, "answer", broken)
+
+    async def both() -> list[int]:
+        transport = httpx.ASGITransport(client.app, raise_app_exceptions=False)
+        async with (
+            client.app.router.lifespan_context(client.app),
+            httpx.AsyncClient(transport=transport, base_url="http://test") as speaker,
+        ):
+            one = await speaker.post("/predict", json={"smiles": ["CCN"]})
+            other = await speaker.post("/predict", json={"smiles": ["CCO"]})
+            return [one.status_code, other.status_code]
+
+    assert asyncio.run(both()) == [500, 200]
+
+
+def test_graphs_cannot_be_served(tmp_path: Path) -> None:
+    folder = small_run(tmp_path / "run", write_graphs(tmp_path / "g.npz"))
+    with pytest.raises(DataError, match="cannot read molecules"):
+        make_app(policylearn.load(folder))
+    with pytest.raises(ValueError, match=r"'rows' must be > 0"):
+        Limits(rows=0)
+
+
+@pytest.fixture
+def server(run: Path) -> Iterator[tuple[subprocess.Popen[bytes], int]]:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    code = "import sys; from policylearn.cli import main; sys.exit(main(sys.argv[1:]))"
+    words = [sys.executable, "-c", code, "serve", str(run), "--port", str(port)]
+    process = subprocess.Popen(words, env=os.environ | {"OMP_NUM_THREADS": "1"})
+    try:
+        yield process, port
+    finally:
+        process.kill()
+        process.wait()
+
+
+def test_it_listens_and_stops_when_told(server: tuple[subprocess.Popen[bytes], int]) -> None:
+    process, port = server
+    until = time.monotonic() + 180
+    while True:
+        try:
+            connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
+            body, headers = json.dumps({"smiles": ["CCO", "C1"]}), {"Content-Type": "application/json"}
+            connection.request("POST", "/predict", body, headers)
+            reply = json.loads(connection.getresponse().read())
+            break
+        except ConnectionError:
+            assert process.poll() is None
+            assert time.monotonic() < until
+            time.sleep(0.2)
+    connection.close()
+    assert [row["error"] is None for row in reply["rows"]] == [True, False]
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(timeout=60) in (0, -signal.SIGTERM)
