@@ -1,4 +1,4 @@
-"""Every Python block of the README and of the pages in docs runs."""
+"""Every Python block of the README, of CONTRIBUTING and of the pages in docs runs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import torch
 from policylearn.cli.main import ROOT
 
 PROJECT = Path(__file__).parents[2]
-PAGES = [PROJECT / "README.md", *sorted((PROJECT / "docs").glob("**/*.md"))]
+PAGES = [PROJECT / "README.md", PROJECT / "CONTRIBUTING.md", *sorted((PROJECT / "docs").glob("**/*.md"))]
 FENCE = re.compile(r"^```(\w*)[^\n]*\n(.*?)^```\s*$", re.MULTILINE | re.DOTALL)
 
 
