@@ -14,7 +14,7 @@ from torch.nn import functional
 from policylearn.bags import Adjacency, Graphs
 from policylearn.models.protocol import AnyBatch, LossTerms, Objective, plain_objective
 from policylearn.models.registry import Inputs, System, TransformSpec, register
-from policylearn.nn import Features, NodeEncoder, RowBatchNorm, build_edge_encoder, gather, segment_sum
+from policylearn.nn import Features, NodeEncoder, RowBatchNorm, build_edge_encoder, collect, gather, segment_sum
 
 VARIANCE_FLOOR = 1e-5
 
@@ -27,16 +27,15 @@ def aggregates(messages: Tensor, adjacency: Adjacency) -> Tensor:
     Shapes:
         messages ``(E, W)`` grouped by target -> ``(N, 4, W)``.
     """
-    index = adjacency.target.unsqueeze(1).expand_as(messages)
-    nothing = messages.new_zeros(adjacency.num_nodes, messages.shape[1])
-
-    def reduced(values: Tensor, how: str) -> Tensor:
-        return nothing.scatter_reduce(0, index, values, how, include_self=False)
-
-    mean, square = reduced(messages, "mean"), reduced(messages * messages, "mean")
+    degrees = in_degree(adjacency)
+    there, count = (degrees > 0).unsqueeze(1), degrees.clamp(min=1).unsqueeze(1).to(messages.dtype)
+    sums = collect(torch.cat([messages, messages * messages], dim=1), adjacency)  # (N, 2W)
+    mean, square = (sums / count).chunk(2, dim=1)
     deviation = torch.sqrt(torch.relu(square - mean * mean) + VARIANCE_FLOOR)
-    deviation = deviation * (in_degree(adjacency) > 0).to(messages.dtype).unsqueeze(1)
-    return torch.stack([mean, reduced(messages, "amax"), reduced(messages, "amin"), deviation], dim=1)
+    largest = torch.segment_reduce(messages, "max", lengths=degrees, axis=0)
+    smallest = torch.segment_reduce(messages, "min", lengths=degrees, axis=0)
+    parts = [mean, *(values.where(there, 0.0) for values in (largest, smallest, deviation))]
+    return torch.stack(parts, dim=1)
 
 
 def in_degree(adjacency: Adjacency) -> Tensor:
