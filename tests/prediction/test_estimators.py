@@ -65,7 +65,8 @@ def test_every_form_of_input_agrees(
         np.testing.assert_allclose(regressor.predict(form), expected, atol=1e-5)
     packed = pack_molecules(list(featurise_many(smiles)))
     graphs = [make_data(packed, graph) for graph in range(len(packed))]
-    np.testing.assert_allclose(regressor.predict(graphs), expected, atol=1e-5)
+    with pytest.raises(ValueError, match="descriptors need the SMILES of the molecules"):
+        regressor.predict(graphs)
     again = PolicyLearnRegressor(**TINY).fit(pd.Series(smiles), list(y))
     np.testing.assert_allclose(again.predict(smiles), expected, atol=1e-6)
     on_graphs = PolicyLearnRegressor(**TINY, settings={"fit.patience": 1}).fit(graphs, y)

@@ -56,7 +56,7 @@ def test_the_run_folder_holds_what_is_needed(graphs: Path, tmp_path: Path) -> No
     assert run.facts.dataset["fingerprint"] == source.dataset.fingerprint
     assert run.metrics == json.loads((tmp_path / "run" / "metrics.json").read_text()) == done.metrics
     assert run.metrics["mode"] == "incremental"
-    assert run.metrics["estimator"] == "rloo"
+    assert run.metrics["estimator"] == "reinforce"
     assert not list((tmp_path / "run").rglob("*.part"))
 
 
