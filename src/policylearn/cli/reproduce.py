@@ -47,7 +47,7 @@ def add_options(parser: Parser) -> None:
         type=str,
         nargs="+",
         default=[],
-        help="of the learned policy: reinforce, rloo, straight_through, gapped",
+        help="of the learned policy: reinforce, rloo, straight_through, gapped, imle",
     )
     parser.add_argument("--results", type=Path, default=Path("results"), help="the folder of the records")
 

@@ -29,7 +29,11 @@ ABOUT = (
 SHORTHANDS = {
     "policy": ("selection.name", "learned, random, full, none, degree or centrality (short for --selection.name)", str),
     "picks": ("selection.picks", "T, how many nodes are marked (short for --selection.picks)", int),
-    "estimator": ("selection.estimator", "reinforce, rloo, straight_through, gapped (or --selection.estimator)", str),
+    "estimator": (
+        "selection.estimator",
+        "reinforce, rloo, straight_through, gapped, imle (or --selection.estimator)",
+        str,
+    ),
     "epochs": ("fit.epochs", "passes over the data (short for --fit.epochs)", int),
     "seed": ("fit.seed", "of weights, order and picks (short for --fit.seed)", int),
     "devices": ("fit.devices", "processes or GPUs (short for --fit.devices)", int),
