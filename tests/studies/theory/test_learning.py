@@ -109,7 +109,7 @@ def test_torch_s_own_generator_is_left_alone() -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"method": "best"}, "'method' must be one of reinforce, rloo, straight_through, gapped, imle, random, none, full"),
+        ({"method": "best"}, "'method' must be one of reinforce, rloo, straight_through, gapped, imle, random"),
         ({"steps": 0}, r"'steps' must be >= 1 \(got 0\)"),
         ({"bags": 0}, r"'bags' must be >= 1 \(got 0\)"),
     ],
