@@ -1,4 +1,4 @@
-"""``policylearn evaluate``: work out a run's metric again from its weights and data."""
+"""``policylearn evaluate``: a run's metric again from its weights and data, or on new labelled rows."""
 
 from __future__ import annotations
 
@@ -8,20 +8,62 @@ from typing import Literal
 
 from policylearn.cli.command import Command, Parser
 
-HELP = "evaluate a run again on its own data, under the conditions that it records"
+HELP = "evaluate a run on new labelled rows, or again on its own data"
+ABOUT = (
+    "With a table of molecules that has the columns which the run predicts: scores by target, and how often its"
+    " intervals hold the truth there; rows that cannot be scored are counted (exit code 1). Without one: the metric on"
+    " the run's own data, under the conditions that it records, to the last digit."
+)
 
 
 def add_options(parser: Parser) -> None:
     """Options of the verb."""
     parser.add_argument("run", type=Path, help="the run folder")
-    parser.add_argument("--part", type=Literal["train", "valid", "test"], default="test", help="of the data")
+    parser.add_argument("labelled", type=Path | None, nargs="?", default=None, help="a table of new labelled molecules")
+    parser.add_argument(
+        "--smiles", type=str | None, default=None, help="its column of molecules (default: its name in training)"
+    )
+    parser.add_argument("--part", type=Literal["train", "valid", "test"], default="test", help="of the run's own data")
     parser.add_argument(
         "--data", type=str | None, default=None, help="where the data is now, if it has moved; it must be the same data"
     )
 
 
 def run(options: Namespace) -> int:
-    """Evaluate and print the metric in full."""
+    """Evaluate and print."""
+    return run_again(options) if options.labelled is None else run_labelled(options)
+
+
+def run_labelled(options: Namespace) -> int:
+    """Score new rows, and print a table."""
+    from rich.console import Console
+    from rich.table import Table
+
+    from policylearn.explain.run_report import load_quietly
+    from policylearn.prediction.labelled import evaluate_table
+    from policylearn.prediction.scores import NAMES
+
+    result = evaluate_table(load_quietly(options.run), options.labelled, smiles=options.smiles)
+    names = [name for name in NAMES if any(name in scores for scores in result.scores.values())]
+    table = Table(title=str(options.labelled))
+    for number, heading in enumerate(("target", "labels", *(NAMES[name] for name in names))):
+        table.add_column(heading, justify="right" if number else "left")
+    for target, scores in result.scores.items():
+        cells = [f"{scores[name]:.4f}" if name in scores else "-" for name in names]
+        table.add_row(target, f"{result.labels[target]:,}", *cells)
+    console = Console()
+    console.print(table)
+    if result.coverage is not None:
+        print(f"{result.coverage.level:.0%} intervals or sets held {result.coverage.share:.1%} of the labels")  # noqa: T201
+    for reason in result.failed[:5]:
+        print(f"not scored: {reason}")  # noqa: T201 - the answer
+    if result.failed:
+        print(f"{result.rows:,} rows scored, {len(result.failed):,} not")  # noqa: T201 - the answer
+    return 1 if result.failed else 0
+
+
+def run_again(options: Namespace) -> int:
+    """Work the metric out again, and print it in full."""
     from rich.console import Console
 
     from policylearn.training.reevaluation import other_versions, reevaluate
@@ -38,4 +80,4 @@ def run(options: Namespace) -> int:
     return 0
 
 
-COMMAND = Command("evaluate", HELP, add_options, run)
+COMMAND = Command("evaluate", HELP, add_options, run, about=ABOUT)

@@ -25,7 +25,14 @@ if TYPE_CHECKING:
     from policylearn.data.packed import DataError, PackedGraphs
     from policylearn.data.root import data_root
     from policylearn.data.scaffolds import scaffold_split
-    from policylearn.data.splits import Split, column_split, official_splits, random_split, stratified_folds
+    from policylearn.data.splits import (
+        Split,
+        column_split,
+        official_splits,
+        random_split,
+        rotating_folds,
+        stratified_folds,
+    )
     from policylearn.data.structures import Structure
     from policylearn.data.subset import take_graphs
     from policylearn.data.tasks import Scaling, Task
@@ -49,7 +56,7 @@ HOMES: dict[str, tuple[str, ...]] = {
     "packed": ("DataError", "PackedGraphs"),
     "root": ("data_root",),
     "scaffolds": ("scaffold_split",),
-    "splits": ("Split", "column_split", "official_splits", "random_split", "stratified_folds"),
+    "splits": ("Split", "column_split", "official_splits", "random_split", "rotating_folds", "stratified_folds"),
     "structures": ("Structure",),
     "subset": ("take_graphs",),
     "tasks": ("Scaling", "Task"),
@@ -93,6 +100,7 @@ __all__ = [
     "random_split",
     "read_csv",
     "read_table",
+    "rotating_folds",
     "scaffold_split",
     "stratified_folds",
     "take_graphs",

@@ -145,6 +145,36 @@ def stratified_folds(labels: Array, k: int = 10, shuffle: bool = True, seed: int
     return tuple(Split(train, held, held).validate(len(labels)) for train, held in cuts)
 
 
+def rotating_folds(n: int, k: int, *, labels: Array | None = None, seed: int = 0) -> tuple[Split, ...]:
+    """K folds of any data: each is the test part once, the one after it validates, and the rest trains.
+
+    Args:
+        n: how many graphs.
+        k: number of folds, at least 3.
+        labels: of one yes/no or class target, whose shares are kept in every fold; None for numbers and many targets.
+        seed: of the order.
+
+    Shapes:
+        labels ``(n,)``; NaN is a label of its own.
+    """
+    from sklearn.model_selection import KFold, StratifiedKFold
+
+    if not 3 <= k <= n:
+        raise DataError(
+            f"'folds' must lie in 3 .. {n}, the number of rows (got {k}): train, valid and test need one each"
+        )
+    known = None if labels is None else np.nan_to_num(np.asarray(labels, dtype=np.float64), nan=-1).astype(np.int64)
+    common = known is not None and np.unique(known, return_counts=True)[1].min() >= k
+    cutter = (StratifiedKFold if common else KFold)(k, shuffle=True, random_state=seed)
+    held = [fold for _, fold in cutter.split(np.zeros(n), known)]
+    splits = []
+    for number, test in enumerate(held):
+        valid = held[(number + 1) % k]
+        train = np.setdiff1d(np.arange(n), np.concatenate([valid, test]))
+        splits.append(Split(train, valid, test).validate(n, f"fold {number} of {k}"))
+    return tuple(splits)
+
+
 def check_fractions(fractions: tuple[float, float, float]) -> None:
     """Raise unless three fractions are not negative, sum to 1 and leave something to learn from."""
     if len(fractions) != 3 or min(fractions) < 0 or fractions[0] <= 0 or abs(sum(fractions) - 1) > 1e-9:

@@ -32,7 +32,11 @@ class DataConfig:
     split_column: str | None = None
     """The CSV's column that says train, valid or test, for split 'column'."""
     split_seed: int = 0
-    """Of the random split."""
+    """Of the random split and of a table's folds."""
+    folds: int = 10
+    """How many folds a table has, with split 'folds'; each is the test part once, and the next one validates."""
+    repeats: int = 1
+    """Random splits, one after the other, whose seeds count from split_seed; figures are means over them."""
     fold: int | None = None
     """Which fold to train on, of datasets with folds; all of them if not given."""
     on_error: Literal["raise", "skip"] = "raise"

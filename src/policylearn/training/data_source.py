@@ -17,6 +17,7 @@ from policylearn.data import (
     official_splits,
     random_split,
     read_table,
+    rotating_folds,
     scaffold_split,
     stratified_folds,
 )
@@ -114,11 +115,19 @@ def _split(dataset: Dataset, config: DataConfig) -> Dataset:
     if config.split in (None, "official", "column"):
         splits = dataset.splits or _official(graphs, dataset, config)
     elif config.split == "random":
-        splits = (random_split(len(graphs), (0.8, 0.1, 0.1), np.random.default_rng(config.split_seed)),)
+        if config.repeats < 1:
+            raise DataError(f"'data.repeats' must be >= 1 (got {config.repeats})")
+        splits = tuple(
+            random_split(len(graphs), (0.8, 0.1, 0.1), np.random.default_rng(config.split_seed + repeat))
+            for repeat in range(config.repeats)
+        )
     elif config.split == "scaffold":
         if graphs.smiles is None:
             raise DataError(f"'{dataset.name}' has no SMILES to take scaffolds from; use --data.split random")
         splits = (scaffold_split(graphs.smiles, source=dataset.name),)
+    elif is_table(config.name):
+        labels = None if dataset.task.kind == "regression" or len(dataset.task.targets) > 1 else graphs.y.reshape(-1)
+        splits = rotating_folds(len(graphs), config.folds, labels=labels, seed=config.split_seed)
     else:
         splits = stratified_folds(graphs.y, k=10, shuffle=True, seed=42)
     return replace(dataset, splits=splits)
