@@ -14,6 +14,7 @@ from policylearn.cli.main import main
 from policylearn.models import SYSTEMS
 from policylearn.prediction import load
 from policylearn.settings.flat import differences, flat
+from policylearn.studies.compare.plan import jobs_of, read_comparison
 from policylearn.training import ConfigError, RunConfig, changed, fit, load_run, load_source
 from policylearn.training.presets import preset, preset_names
 from policylearn.training.reevaluation import reevaluate
@@ -137,6 +138,20 @@ def test_memory_is_stated_for_full_bags_alone(table: Path) -> None:
     top = np.sort(graphs.num_nodes.astype(int) ** 2)[::-1][:16].sum()
     assert f"at worst {top:,}" in text
     assert memory_note(RunConfig(), graphs) == ""
+
+
+def test_a_comparison_takes_systems_beside_policies(table: Path) -> None:
+    text = {
+        "reference": "random",
+        "seeds": 1,
+        "data": {str(table): {"data.target": ["y"]}},
+        "variants": {"random": {"policy": "random", "picks": 2}, "sun": {"model": "sun", "system.channels": 8}},
+    }
+    path = table.with_name("comparison.yaml")
+    path.write_text(json.dumps(text), encoding="utf-8")
+    by_name = {job.variant: job.config for job in jobs_of(read_comparison(path))}
+    assert by_name["random"].model == "policy"
+    assert (by_name["sun"].model, by_name["sun"].system) == ("sun", {"channels": 8})
 
 
 def test_a_transform_that_nothing_reads_is_refused(table: Path, tmp_path: Path) -> None:

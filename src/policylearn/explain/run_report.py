@@ -21,6 +21,7 @@ from policylearn.prediction.predictions_file import Predictions, read_prediction
 from policylearn.prediction.predictor import Predictor, load
 from policylearn.prediction.run_notes import read_notes
 from policylearn.prediction.scores import NAMES, target_scores
+from policylearn.settings.run_config import POLICY
 from policylearn.settings.run_files import HISTORY, METRICS
 from policylearn.training.ensemble import load_members
 from policylearn.training.folds import read_history
@@ -134,7 +135,10 @@ def facts_of(folder: Path, runs: Sequence[Run]) -> Iterator[tuple[str, str]]:
         )
     yield "data", f"{run.facts.dataset['name']}, {run.facts.dataset['graphs']:,} graphs"
     selection = run.config.selection
-    yield "policy", f"{selection.name}, {selection.picks} picks"
+    if run.config.model == POLICY:
+        yield "policy", f"{selection.name}, {selection.picks} picks"
+    else:
+        yield "model", run.config.model
     if len(runs) > 1:
         yield (
             "ensemble",

@@ -21,6 +21,7 @@ from policylearn.prediction.answer_columns import YES
 from policylearn.prediction.calibration import LEVELS, USUAL
 from policylearn.prediction.predictor import Answer, Predictor
 from policylearn.prediction.request_queue import QueueFullError, RequestQueue, RowAnswer
+from policylearn.settings.run_config import POLICY
 
 LONGEST_SMILES = 4000
 Message = MutableMapping[str, Any]
@@ -209,12 +210,14 @@ def label_names(task: Task, answer: Answer) -> dict[str, list[str]] | None:
 def about(predictor: Predictor, limits: Limits) -> dict[str, Any]:
     """What ``GET /info`` says; no path of this machine is in it."""
     task, facts, found = predictor.task, predictor.run.facts, predictor.calibration
+    config = predictor.run.config
     return {
         "task": task.kind,
         "targets": list(task.targets),
         "classes": list(task.classes),
-        "policy": predictor.run.config.selection.name,
-        "picks": predictor.run.config.selection.picks,
+        "model": config.model,
+        "policy": config.selection.name if config.model == POLICY else None,
+        "picks": config.selection.picks if config.model == POLICY else None,
         "members": len(predictor.models),
         "levels": list(found.levels) if found is not None else [],
         "coverage": asdict(found.coverage) if found is not None and found.coverage is not None else None,

@@ -9,7 +9,7 @@
     data:                        # each with settings of its own, also fewer seeds; {seed} in a path is the seed
       ogbg-molesol: {}
       splits/freesolv-{seed}.csv: {data.target: [expt], data.split_column: split}
-    variants:                    # policy, picks, recipe, and any setting
+    variants:                    # policy, picks, recipe, or model (a system), and any setting
       random: {policy: random, picks: 2}
       learned: {policy: learned, picks: 2, selection.estimator: reinforce}
 """
@@ -24,12 +24,12 @@ from typing import Any
 
 from policylearn.settings.flat import plain, short_hash
 from policylearn.settings.parsing import ConfigError, read_yaml, with_setting
-from policylearn.settings.run_config import RunConfig
+from policylearn.settings.run_config import POLICY, RunConfig
 from policylearn.training.presets import preset
 from policylearn.wording import hint
 
 FIELDS = ("reference", "seeds", "recipe", "settings", "data", "variants")
-OF_VARIANT = ("policy", "picks", "recipe")
+OF_VARIANT = ("policy", "picks", "recipe", "model")
 
 
 @dataclass(frozen=True)
@@ -122,7 +122,9 @@ def _job(comparison: Comparison, data: str, variant: str, seed: int, epochs: int
     own = comparison.variants[variant]
     recipe = own.get("recipe", comparison.recipe)
     name = data.replace("{seed}", str(seed))
-    config = preset(name, str(own.get("policy", "learned")), int(own.get("picks", 2)), recipe)
+    config = preset(
+        name, str(own.get("policy", "learned")), int(own.get("picks", 2)), recipe, model=str(own.get("model", POLICY))
+    )
     said = {key: value for key, value in own.items() if key not in OF_VARIANT}
     for settings in (comparison.settings, comparison.data[data], said):
         for key, value in settings.items():
