@@ -242,23 +242,19 @@ def test_steps_of_a_training_leave_their_memory_to_the_next() -> None:
     if not sys.platform.startswith("linux"):
         pytest.skip("only glibc can be told to keep memory")
     program = """
-import resource, sys
-from contextlib import nullcontext
+import resource
 import torch
 from policylearn.fast import while_training
 def faults():
     before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
     held = [torch.empty(8 << 20, dtype=torch.uint8).fill_(1) for _ in range(8)]
     return resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
-with while_training(None) if sys.argv[1] == "training" else nullcontext():
+with while_training(None):
     print(min(faults() for _ in range(4)))
 """
-
-    def fewest(when: str) -> int:
-        ran = subprocess.run([sys.executable, "-c", program, when], check=True, timeout=300, capture_output=True)
-        return int(ran.stdout)
-
-    assert fewest("training") < 100 < fewest("otherwise")
+    # Without the setting it is a matter of chance: the heap is given back where nothing lies at its end.
+    ran = subprocess.run([sys.executable, "-c", program], check=True, timeout=300, capture_output=True)
+    assert int(ran.stdout) < 100
 
 
 def test_threads_go_where_the_work_is() -> None:
