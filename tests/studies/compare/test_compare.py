@@ -37,7 +37,7 @@ def comparison(tmp_path: Path) -> Path:
 
 def record(variant: str, seed: int, test: float, *, higher: bool = False) -> CompareRecord:
     return CompareRecord(
-        "molesol", variant, seed, "rmse", higher, 0.5, test, 3, 10, 20.0, {}, {}, "", {}, {}, {}, []
+        "molesol", variant, seed, "rmse", higher, 0.5, test, 3, 10, 20.0, {}, {}, "", {}, {}, {}
     )  # fmt: skip
 
 

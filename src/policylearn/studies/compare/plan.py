@@ -17,7 +17,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -136,8 +136,3 @@ def _job(comparison: Comparison, data: str, variant: str, seed: int, epochs: int
 def label_of(data: str) -> str:
     """A dataset's name in one word, such as a table's without folder, seed and ending."""
     return Path(data).name.replace("-{seed}", "").replace("{seed}", "").split(".")[0]
-
-
-def labels(names: Sequence[str]) -> dict[str, str]:
-    """The label of each dataset."""
-    return {name: label_of(name) for name in names}

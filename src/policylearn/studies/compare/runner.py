@@ -44,7 +44,6 @@ class CompareRecord:
     machine: dict[str, Any]
     versions: dict[str, str]
     config: dict[str, Any]
-    curve: list[float]
 
 
 def run_comparison(
@@ -103,7 +102,6 @@ def perform(job: CompareJob, runs: Path, callbacks: Sequence[lightning.Callback]
         machine=describe_machine(),
         versions=versions(),
         config=dict(job.settings),
-        curve=metrics.get("curve", []),
     )
 
 
