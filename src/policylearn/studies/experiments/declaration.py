@@ -201,7 +201,8 @@ class Table:
         columns: what it reports.
         rows: of which methods.
         note: what a reader of our figures must know besides; empty where there is nothing.
-        variants: rows of ours that the paper does not have, such as a system inside the table's budget.
+        variants: rows of ours that the paper does not have, such as a system inside the table's budget
+            or one that it does not compare with.
     """
 
     name: str

@@ -71,3 +71,15 @@ RANDOM_OSAN = system("Random-OSAN", "random-osan", f"the published ZINC network 
 UNKNOWN = "bags, width and rate behind the printed figure are not recoverable"
 RANDOM_DS_GNN = system("Random DS-GNN", "random-ds-gnn", UNKNOWN)
 RANDOM_DSS_GNN = system("Random DSS-GNN", "random-dss-gnn", UNKNOWN)
+
+# Not in the paper.
+GIN_ENCODINGS_ZINC = system(
+    "GIN + RWSE & LapPE", "gin-pe", "settings for ZINC are not published; those of Alchemy are taken",
+    slug="gin-rwse-lappe",
+)  # fmt: skip
+CIN_SMALL = system("CIN-small", "cin-small")
+NGNN_I2 = system("NGNN, form of I2-GNN's authors", "ngnn-zinc")
+HYMN = system("HyMN", "hymn")
+MAG_GNN = system(
+    "MAG-GNN", "mag-gnn", "its official numbers are not at hand; its moves are random for the first 50,000 steps"
+)

@@ -72,5 +72,11 @@ ZINC_FULL = Table(
         row(m.narrowed(m.SUN, 62), None, "-"),
         row(m.narrowed(m.RANDOM_OSAN, 200), 2, "-"),
         OSAN,
+        # Systems that the paper does not have on ZINC, each with settings of its own.
+        row(m.CIN_SMALL, None, "-"),
+        row(m.GIN_ENCODINGS_ZINC, None, "-"),
+        row(m.NGNN_I2, None, "-"),
+        row(m.HYMN, None, "-"),
+        row(m.MAG_GNN, None, "-"),
     ),
 )
