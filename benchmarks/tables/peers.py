@@ -4,7 +4,8 @@
 first; ``--peers`` and ``--tables`` narrow it. PATH is the Python of an environment made from
 ``benchmarks/peers-requirements.txt``. Any number of processes may share the work. Each run has one thread; its cost is
 what the system counts for the process and its children, descriptors and start-up included. chemprop runs by its own
-command line with its defaults, and every peer is scored here, from its predictions.
+command line with its defaults, and every peer is scored here, from its predictions. policylearn itself is run in the
+same way, by the Python that runs this.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import hashlib
 import json
 import os
 import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -32,7 +34,8 @@ from benchmarks.machine import PROJECT, describe
 from benchmarks.tables.splits import TABLES, MoleculeTable, split_file
 
 RECORDS = PROJECT / "results" / "peers"
-PEERS = ("boosting", "perceptron", "chemprop", "chemprop-rdkit2d")
+OURS = "policylearn"
+PEERS = ("boosting", "perceptron", OURS, "chemprop", "chemprop-rdkit2d")
 FEATURES = {"chemprop": [], "chemprop-rdkit2d": ["--molecule-featurizers", "rdkit_2d"]}
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
 PACKAGES = ("chemprop", "torch", "scikit-learn", "rdkit", "numpy")
@@ -50,8 +53,9 @@ class Job:
     def command(self, python: Path, file: Path, out: Path) -> list[str]:
         """What to run; it writes its predictions below ``out``."""
         if self.peer not in FEATURES:
-            module = f"benchmarks.tables.{self.peer}"
-            return [str(python), "-m", module, str(file), self.table.kind, str(self.seed), str(out)]
+            module = f"benchmarks.tables.{'policylearn_default' if self.peer == OURS else self.peer}"
+            runner = sys.executable if self.peer == OURS else str(python)
+            return [runner, "-m", module, str(file), self.table.kind, str(self.seed), str(out)]
         columns = ["--smiles-columns", "smiles", "--target-columns", *self.table.targets, "--splits-column", "split"]
         seeds = ["--pytorch-seed", str(self.seed), "--data-seed", str(self.seed)]
         train = ["--data-path", str(file), "--output-dir", str(out), "--task-type", self.table.kind, *columns, *seeds]
