@@ -9,7 +9,8 @@ import torch
 from torch import Tensor
 
 from policylearn.bags import Graphs, Selection
-from tests.graphs import batch_of, molecules, small_model
+from policylearn.fast import accelerate
+from tests.graphs import batch_of, molecules, permuted, repeated, small_model, symmetric_graphs
 
 
 def squared(output: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
@@ -64,7 +65,6 @@ def test_costs_of_first_copies_come_from_the_same_pass() -> None:
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"estimator": "rloo", "samples": 2}, "one bag per graph"),
         ({"estimator": "reinforce", "mode": "paper"}, "needs mode 'incremental'"),
         ({"estimator": "reinforce", "order": "nodes"}, "order 'copies'"),
     ],
@@ -80,3 +80,48 @@ def test_both_losses_reach_the_encoder_and_the_selector() -> None:
     weights = [*model.encoder.parameters(), *model.policy.selector.parameters()]
     assert all(weight.grad is not None for weight in weights)
     assert {id(w) for w in model.selection_parameters()} == {id(w) for w in model.policy.selector.parameters()}
+
+
+@pytest.mark.parametrize("fast", [False, True])
+def test_a_graph_alone_and_in_company(fast: bool) -> None:
+    model = small_model(picks=3, shared=True, dtype=torch.float64).eval()
+    model = accelerate(model) if fast else model
+    company = molecules(20, seed=100)
+    with torch.no_grad():
+        for data in (*symmetric_graphs(), *molecules(5)):
+            alone = model(batch_of(data))
+            assert (model(batch_of(data, *company))[:1] - alone).abs().max() < 1e-10
+            assert (model(batch_of(*company, data))[-1:] - alone).abs().max() < 1e-10
+
+
+def test_names_of_nodes_play_no_part() -> None:
+    model = small_model(picks=3, shared=True, dtype=torch.float64).eval()
+    generator = torch.Generator().manual_seed(0)
+    with torch.no_grad():
+        for data in molecules(12):
+            order = torch.randperm(data.num_nodes, generator=generator)
+            assert torch.allclose(model(permuted(data, order)), model(data), atol=1e-9)
+
+
+@pytest.mark.parametrize("fast", [False, True])
+@pytest.mark.parametrize("level", ["graph", "node"])
+def test_several_samples_are_the_batch_repeated(fast: bool, level: str) -> None:
+    settings = {"estimator": "rloo", "samples": 4, "norm": "layer", "level": level}
+    model = small_model(picks=3, shared=True, dtype=torch.float64, **settings).train()
+    model = accelerate(model) if fast else model
+    graphs = Graphs.of(batch_of(*molecules(7)))
+    one = model.policy(graphs, samples=4, generator=torch.Generator().manual_seed(0))
+    other = model.policy(repeated(graphs, 4), generator=torch.Generator().manual_seed(0))
+    assert torch.equal(one.roots, other.roots)
+    assert torch.allclose(model.predict(graphs, one, samples=4), model.predict(repeated(graphs, 4), other))
+
+
+def test_every_estimator_learns() -> None:
+    for estimator in ("reinforce", "rloo", "straight_through", "gapped", "imle"):
+        model = small_model(picks=2, shared=True, estimator=estimator).train()
+        objective = model.objective(batch_of(*molecules(8)), torch.randn(8, 1), squared)
+        assert len(objective.outputs) == 8 * model.bags_per_graph
+        objective.loss.backward()
+        first = next(model.policy.selector.parameters())  # a shift of all scores, the last bias, has no gradient
+        assert first.grad is not None
+        assert bool(first.grad.any())

@@ -26,7 +26,7 @@ class Selection:
 
     Shapes:
         roots and log_prob ``(T, G)``, logits and marks ``(T, N)``, further ``(T, k - 1, G)`` for k marks per copy,
-        nodes T + 1 times ``(N, C)``.
+        nodes T + 1 times ``(N, K, C)`` for K bags per graph.
     """
 
     roots: Tensor

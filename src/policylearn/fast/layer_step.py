@@ -56,7 +56,7 @@ class Step:
 
 def layer_step(
     h: Tensor, p: Tensor, values: Tensor | None, step: Step, flat: Sequence[Tensor]
-) -> tuple[list[Tensor], list[Tensor]]:
+) -> tuple[list[Tensor], list[Array]]:
     """``relu(norm(gin([h, p]))) + h`` and ``relu(norm(gin(p)))``, and what batch norms found.
 
     Args:
@@ -70,13 +70,16 @@ def layer_step(
         h ``(R, C)``, p ``(R, P)``, values ``(K, C + P)``; of the result features, and marks if there are two streams,
         ``(R, C)`` each, and mean and biased variance ``(2, C)`` per batch norm.
     """
-    out = list(_LayerStep.apply(step, h, p, values, *flat))  # type: ignore[no-untyped-call]
-    return out[: len(step.eps)], out[len(step.eps) :]
+    found: list[Array] = []  # handed over beside the tensors: autograd has nothing to do with it
+    new = list(_LayerStep.apply(step, found, h, p, values, *flat))  # type: ignore[no-untyped-call]
+    return new, found
 
 
 class _LayerStep(Function):
     @staticmethod
-    def forward(ctx: Any, step: Step, h: Tensor, p: Tensor, values: Tensor | None, *flat: Tensor) -> Any:
+    def forward(
+        ctx: Any, step: Step, found: list[Array], h: Tensor, p: Tensor, values: Tensor | None, *flat: Tensor
+    ) -> Any:
         h, p = h.detach().contiguous(), p.detach().contiguous()
         summed = [h.new_empty(len(h), h.shape[1] + p.shape[1]), torch.empty_like(p)]
         streams = len(flat) // PER_STREAM
@@ -89,11 +92,10 @@ class _LayerStep(Function):
         run_phases(
             step.rows.pieces(), phases, before=[_sums(step, h, p, values, flat, *(one.numpy() for one in summed))]
         )
-        statistics = [found for mlp in mlps for found in mlp.found()]
+        found += [one for mlp in mlps for one in mlp.found()]
         ctx.save_for_backward(h, p, values, *(one for mlp in mlps for one in mlp.kept), *flat)
         ctx.step, ctx.memories = step, [mlp.memory for mlp in mlps]
-        ctx.mark_non_differentiable(*statistics)
-        return *new, *statistics
+        return tuple(new)
 
     @staticmethod
     @once_differentiable
@@ -112,7 +114,7 @@ class _LayerStep(Function):
             step, h, p, values, flat, mlps[0].to_x.numpy(), marks, own[0] if step.residual else own[0][:0]
         )
         to_flat = [one for mlp, scale in zip(mlps, to_scales, strict=False) for one in (scale, *mlp.gradients())]
-        return None, to_h, to_p, to_values, *to_flat
+        return None, None, to_h, to_p, to_values, *to_flat
 
 
 def _scales(flat: Sequence[Tensor]) -> tuple[Any, Any]:

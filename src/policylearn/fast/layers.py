@@ -17,6 +17,7 @@ from policylearn.bags import Bag
 from policylearn.fast.inference import FixedLayer, Half, infer_layer
 from policylearn.fast.layer_step import NormKind, Step, layer_step
 from policylearn.fast.rows import DTYPES, Kinds, Rows, as_array, as_rows
+from policylearn.fast.threads import Array
 from policylearn.nn import (
     GIN,
     CategoricalEdges,
@@ -104,20 +105,36 @@ def compiled_layer(layer: Layer, h: Tensor, p: Tensor, bag: Bag, edge_attr: Tens
     else:
         step = Step(rows, parts.kind, parts.eps, width, edges.kinds, edges.shared, residual)
         new, statistics = layer_step(h, p, edges.values, step, parts.weights())
-        for norm, (mean, variance) in zip(parts.norms, statistics, strict=False):  # layer norms found nothing
-            norm.remember(mean, variance, len(h) // width)
+        for norm, found in zip(parts.norms, statistics, strict=False):  # layer norms found nothing
+            remember(norm, found, len(h) // width)
     if not drops:
         return new
     dropped: Tensor = layer.dropout(new[0])
     return [dropped + h if layer.residual else dropped, *new[1:]]
 
 
+def remember(norm: RowBatchNorm, found: Array, count: int) -> None:
+    """See `RowBatchNorm.remember`; mean and biased variance as they come out of the loops, ``(2, C)``."""
+    if norm.track and norm.training:
+        mean, variance = norm.running_mean.numpy(), norm.running_var.numpy()
+        mean += norm.momentum * (found[0] - mean)
+        variance += norm.momentum * (found[1] * (count / (count - 1)) - variance)
+
+
 class LayerParts(NamedTuple):
-    """What a layer is made of, stream by stream: one convolution and two norms each."""
+    """What a layer is made of, stream by stream: one convolution and two norms each.
+
+    Args:
+        convs: one per stream.
+        norms: two per stream.
+        kind: of all norms.
+        affine: weight and bias of each map, scale and shift of the norm behind it; two per stream.
+    """
 
     convs: list[GIN]
     norms: list[Any]
     kind: NormKind
+    affine: Sequence[tuple[Tensor, Tensor, Tensor, Tensor]]
 
     @staticmethod
     def of(layer: Layer) -> LayerParts:
@@ -128,19 +145,17 @@ class LayerParts(NamedTuple):
             conv = cast(GIN, stream.conv)
             convs.append(conv)
             norms += [conv.norm, stream.norm]
-        return LayerParts(convs, norms, "batch" if isinstance(norms[0], RowBatchNorm) else "layer")
-
-    def affine(self, place: int) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-        """Weight and bias of a map, scale and shift of the norm behind it; two places per stream."""
-        conv, norm = self.convs[place // 2], self.norms[place]
-        linear, own = conv.lin2 if place % 2 else conv.lin1, norm if self.kind == "batch" else norm.norm
-        return linear.weight, linear.bias, own.weight, own.bias
+        kind: NormKind = "batch" if isinstance(norms[0], RowBatchNorm) else "layer"
+        maps = [linear for conv in convs for linear in (conv.lin1, conv.lin2)]
+        owns = norms if kind == "batch" else [norm.norm for norm in norms]
+        affine = [(linear.weight, linear.bias, own.weight, own.bias) for linear, own in zip(maps, owns, strict=True)]
+        return LayerParts(convs, norms, kind, affine)
 
     def weights(self) -> list[Tensor]:
         """All weights as `layer_step` takes them."""
         flat: list[Tensor] = []
         for stream, conv in enumerate(self.convs):
-            flat += [conv.scale, *self.affine(2 * stream), *self.affine(2 * stream + 1)]
+            flat += [conv.scale, *self.affine[2 * stream], *self.affine[2 * stream + 1]]
         return flat
 
     @property
@@ -166,14 +181,13 @@ class LayerParts(NamedTuple):
         """Whether the loops know such tensors, and the weights are as wide as they need to be."""
         if like.device.type != "cpu" or like.dtype not in DTYPES or torch.is_autocast_enabled("cpu"):
             return False
-        places = [self.affine(place) for place in range(len(self.norms))]
-        if any(one.dtype != like.dtype or one.device != like.device for place in places for one in place):
+        if any(one.dtype != like.dtype or one.device != like.device for place in self.affine for one in place):
             return False
         for stream, inputs in enumerate((channels + marks, marks)[: len(self.convs)]):
-            first, second = places[2 * stream][0], places[2 * stream + 1][0]
+            first, second = self.affine[2 * stream][0], self.affine[2 * stream + 1][0]
             if first.shape[1] != inputs or second.shape[1] != len(first):
                 return False
-        return not residual or len(places[1][0]) == channels
+        return not residual or len(self.affine[1][0]) == channels
 
     def fixed_layer(self, edges: EdgeValues, residual: bool) -> FixedLayer:
         """The layer as it is at inference."""
@@ -188,7 +202,7 @@ class LayerParts(NamedTuple):
         )
 
     def _fixed_half(self, place: int) -> Half:
-        norm, (weight, bias, scale, shift) = self.norms[place], (as_array(one) for one in self.affine(place))
+        norm, (weight, bias, scale, shift) = self.norms[place], (as_array(one) for one in self.affine[place])
         if self.kind == "batch":
             scale = scale / np.sqrt(as_array(norm.running_var) + weight.dtype.type(norm.eps))
             bias = bias - as_array(norm.running_mean)

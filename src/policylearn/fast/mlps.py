@@ -67,7 +67,7 @@ class MLP:
         """The phases that fill ``out``, ``(R, C)``; the residual may be without rows."""
         raise NotImplementedError
 
-    def found(self) -> list[Tensor]:
+    def found(self) -> list[Array]:
         """Mean and biased variance of what went into each norm, ``(2, C)``; nothing of layer norms."""
         raise NotImplementedError
 
@@ -89,7 +89,10 @@ class MLP:
         """Gradients of ``flat``."""
         found: list[Array] = []
         for half, weight in enumerate(self.to_weights):
-            found += [weight.sum(axis=0), *(vector.astype(self.dtype) for vector in self.vectors(half))]
+            found += [
+                weight[0] if self.threads == 1 else weight.sum(axis=0),
+                *(vector.astype(self.dtype) for vector in self.vectors(half)),
+            ]
         return [torch.from_numpy(one) for one in found]
 
 
@@ -114,7 +117,7 @@ class LayerNormMLP(MLP):
 
         return [(work, None)]
 
-    def found(self) -> list[Tensor]:
+    def found(self) -> list[Array]:
         """See `MLP`."""
         return []
 
@@ -173,8 +176,10 @@ class BatchNormMLP(MLP):
         """A half with its statistics, as the compiled loops take it."""
         weight, _, scale, shift, eps = self.halves[half]
         found: Statistics = self.memory[half]
-        factor = (found.inverse * np.tile(scale, self.width)).astype(self.dtype)
-        return weight, -found.mean.astype(self.dtype), factor, np.tile(shift, self.width), eps
+        if self.width > 1:
+            scale, shift = np.tile(scale, self.width), np.tile(shift, self.width)
+        factor = (found.inverse * scale).astype(self.dtype)
+        return weight, -found.mean.astype(self.dtype), factor, shift, eps
 
     def forward(self, residual: Array, out: Array) -> list[Phase]:
         """See `MLP`."""
@@ -214,12 +219,17 @@ class BatchNormMLP(MLP):
 
         return [(start, meet), (between, meet), (end, None)]
 
-    def found(self) -> list[Tensor]:
+    def found(self) -> list[Array]:
         """See `MLP`; with several copies the mean of theirs."""
         found = []
         for half, own in zip(self.halves, self.memory, strict=True):
-            mean, variance = (one.reshape(self.width, -1).mean(0) for one in (own.mean, own.variance))
-            found.append(torch.from_numpy(np.stack([mean + half[1], variance]).astype(self.dtype)))
+            mean, variance = own.mean, own.variance
+            if self.width > 1:
+                mean, variance = (one.reshape(self.width, -1).mean(0) for one in (mean, variance))
+            both = np.empty((2, len(mean)), self.dtype)
+            np.add(mean, half[1], out=both[0], casting="unsafe")
+            both[1] = variance
+            found.append(both)
         return found
 
     def backward(self, gradient: Array) -> list[Phase]:

@@ -61,6 +61,14 @@ class Rows:
             known = _KNOWN[bag] = Rows(bag.adjacency, row_ptr, shares_edges=bag.shares_edges)
         return known
 
+    def serve(self, bag: Bag) -> bool:
+        """Be the rows of another bag too, if its rows lie alike; says whether they do."""
+        alike = bag.shares_edges and self.shares_edges and bag.adjacency is self.adjacency
+        alike = alike and (bag.width or 0) * bag.num_nodes == self.row_ptr[-1]
+        if alike:
+            _KNOWN[bag] = self
+        return alike
+
     @cached_property
     def node_of(self) -> Array:
         """The node of each row, ``(R,)``."""

@@ -9,15 +9,16 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from policylearn.bags import Graphs, Selection
+from policylearn.bags import Bag, Graphs, Selection
 from policylearn.fast.cones import ConePool, ConeStates
 from policylearn.fast.memory import keep_freed_memory
+from policylearn.fast.rows import Rows
 from policylearn.fast.threads import own_threads
 from policylearn.models import SubgraphGNN
 from policylearn.models.protocol import AnyBatch, LossTerms, Objective
 from policylearn.policies import LearnedPolicy
 from policylearn.policies.draws import Pick
-from policylearn.policies.learned import View
+from policylearn.policies.learned import BagView, View
 
 
 @contextmanager
@@ -95,7 +96,20 @@ class CompiledLearnedPolicy(LearnedPolicy):
         """See `LearnedPolicy`."""
         encoder: Any = self.encoder
         cones = ConeStates.of(encoder, graphs) if samples == 1 else None
-        return super().look(graphs, samples) if cones is None else ConeView(self, cones)
+        return CompiledBagView(self, graphs, samples) if cones is None else ConeView(self, cones)
+
+
+class CompiledBagView(BagView):
+    """See `BagView`; the copies of all steps have rows alike, so what the loops need of them is prepared once."""
+
+    rows: Rows | None = None
+
+    def bag_of(self, selection: Selection, *, unmarked: bool) -> Bag:
+        """See `BagView`."""
+        bag = super().bag_of(selection, unmarked=unmarked)
+        if bag.marks.device.type == "cpu" and (self.rows is None or not self.rows.serve(bag)):
+            self.rows = Rows.of(bag)
+        return bag
 
 
 class ConeView:

@@ -199,10 +199,11 @@ class SubgraphGNN(nn.Module):
         return output
 
     def _of_nodes(self, nodes: Tensor, graphs: Graphs, beside: Tensor | None) -> Tensor:
-        """The outputs for nodes that the policy has pooled over their copies, ``(G, outputs)``."""
+        """The outputs for nodes that the policy has pooled over their copies, ``(N, K, C) -> (K * G, outputs)``."""
         if not isinstance(self.readout, CopiesThenNodes):
             raise ValueError("a shared encoder needs a readout that pools copies first: CopiesThenNodes")
-        return self._headed(self.readout.of_nodes(nodes, graphs), beside)
+        vectors = self.readout.of_nodes(nodes, graphs)  # (G, K, C)
+        return self._headed(vectors.transpose(0, 1).flatten(0, 1), beside)
 
     def _encoded(self, graphs: Graphs, selection: Selection, samples: int) -> list[tuple[Tensor, Bag]]:
         """States and copies of each of K bags, all in one pass where copies do not see each other."""

@@ -96,7 +96,7 @@ class RowBatchNorm(RowNorm):
         if self.track and self.training:
             # Through .data: an earlier pass of the step holds the buffers for its gradient, which does not read them.
             self.running_mean.data.lerp_(mean, self.momentum)
-            self.running_var.data.lerp_(variance * count / (count - 1), self.momentum)
+            self.running_var.data.lerp_(variance * (count / (count - 1)), self.momentum)
 
     def _each_slot(self, rows: Tensor) -> Tensor:
         """Normalise each slot by its own statistics, ``(N, S, C)``."""

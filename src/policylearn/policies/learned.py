@@ -98,11 +98,6 @@ class LearnedPolicy(nn.Module):
         self.pool = pooling if pooling is not None else CopyPool("mean")
         self.picks, self.mode, self.rule = picks, mode, rule
         self.estimator: Estimator = Reinforce() if estimator is None else estimator
-        if shared and self.estimator.bags > 1:
-            raise ValueError(
-                f"a shared encoder sees one bag per graph (got {self.estimator.bags}); use the estimator 'reinforce' or"
-                " 'straight_through'"
-            )
         self.node_dropout, self.mask_selected = node_dropout, mask_selected
         self.add_graph_mean, self.marks_per_copy = add_graph_mean, marks_per_copy
         self.tie_tolerance = 0.0 if mode == "paper" else tie_tolerance
@@ -138,7 +133,7 @@ class LearnedPolicy(nn.Module):
         members = graphs.members.repeat(samples)
         chosen: list[Pick] = []
         view = self.look(graphs, samples) if self.picks or self.shared else None
-        seen = [] if view is None or not self.shared else [view.nodes().squeeze(1)]
+        seen = [] if view is None or not self.shared else [view.nodes().expand(-1, samples, -1)]
         for step in range(self.picks):
             assert view is not None
             scores = view.scores().expand(-1, samples).t().reshape(-1)  # (N, K) -> (K * N,)
@@ -152,9 +147,9 @@ class LearnedPolicy(nn.Module):
             if self.shared or step < self.picks - 1:
                 view.add(chosen[-1])
             if self.shared:
-                seen.append(view.nodes().squeeze(1))
+                seen.append(view.nodes())
         selection = selection_of(chosen, members)
-        return replace(selection, nodes=tuple(seen)) if self.shared and samples == 1 else selection
+        return replace(selection, nodes=tuple(seen)) if self.shared else selection
 
     def look(self, graphs: Graphs, samples: int) -> View:
         """Look at the unmarked graphs, to pick K bags of each."""
@@ -237,7 +232,11 @@ class BagView:
         return pool.stack([pool.part(*self._states(one)) for one in selections])
 
     def _states(self, selection: Selection, *, unmarked: bool = True) -> tuple[Tensor, Bag]:
+        bag = self.bag_of(selection, unmarked=unmarked)
+        return self.policy.encoder(self.graphs, bag), bag
+
+    def bag_of(self, selection: Selection, *, unmarked: bool) -> Bag:
+        """The copies of some picks."""
         policy = self.policy
         dtype = dtype_of(policy.encoder, policy.selector)
-        bag = policy.rule(self.graphs, selection, dtype=dtype, unmarked=unmarked)
-        return policy.encoder(self.graphs, bag), bag
+        return policy.rule(self.graphs, selection, dtype=dtype, unmarked=unmarked)
