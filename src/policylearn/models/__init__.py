@@ -2,9 +2,17 @@
 
 from policylearn.models.calibration import calibrate
 from policylearn.models.config import ModelConfig
-from policylearn.models.protocol import GraphModel, LossTerms, Objective, PickingModel, graph_costs, plain_objective
+from policylearn.models.protocol import (
+    GraphModel,
+    LossTerms,
+    Objective,
+    PickingModel,
+    graph_costs,
+    mean_loss,
+    plain_objective,
+)
 from policylearn.models.recipes import build_estimator, build_model, build_rule
-from policylearn.models.registry import SYSTEMS, Inputs, System, find_system, register
+from policylearn.models.registry import SYSTEMS, Inputs, System, built, find_system, register
 from policylearn.models.subgraph_gnn import SubgraphGNN
 from policylearn.settings import BagConfig, EstimatorName, NetworkConfig, PolicyConfig
 
@@ -25,9 +33,11 @@ __all__ = [
     "build_estimator",
     "build_model",
     "build_rule",
+    "built",
     "calibrate",
     "find_system",
     "graph_costs",
+    "mean_loss",
     "plain_objective",
     "register",
 ]

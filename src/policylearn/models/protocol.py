@@ -80,8 +80,16 @@ class PickingModel(Protocol):
         """The outputs for picks that are handed in."""
 
 
+def mean_loss(
+    model: Any, batch: Any, y: Tensor, terms: LossTerms, *, generator: torch.Generator | None = None
+) -> Objective:
+    """The objective of a model that learns nothing but to predict; ``objective = mean_loss`` makes it a class's own."""
+    graphs = Graphs.of(batch)
+    return plain_objective(model(graphs, generator=generator), y, terms, graphs.members)
+
+
 def plain_objective(outputs: Tensor, y: Tensor, terms: LossTerms, members: Members) -> Objective:
-    """The mean loss over known labels: the objective of models that learn nothing but to predict."""
+    """The mean loss over known labels, of outputs that are there already."""
     values, known = terms(outputs, y)
     mean = values.sum() / known.sum().clamp(min=1)
     return Objective(mean, mean.detach(), outputs, graph_costs(values.detach(), known, members))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 from policylearn.models.protocol import GraphModel
@@ -35,11 +35,6 @@ class Inputs:
     learned: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     descriptors: int = 0
 
-    def require_graph_level(self, name: str) -> None:
-        """Raise a `ValueError` where a system that predicts graphs is asked for nodes."""
-        if self.level != "graph":
-            raise ValueError(f"model '{name}' predicts graphs, not nodes; use the learned policy for tasks of nodes")
-
     def learned_by(self, transform: str) -> Mapping[str, Any]:
         """What a transform learned, or a `ValueError` where the system is built before that."""
         if transform not in self.learned:
@@ -58,8 +53,9 @@ class System:
         name: as in ``--model``.
         title: one line for people, with authors and year.
         settings: a frozen dataclass; its attributes have docstrings and become options.
-        build: from settings and inputs to a model.
+        network: from settings and inputs to a model; see `built` where a class takes just those.
         transforms: which structures the model reads, from settings and inputs.
+        levels: what it can predict for.
         random_in_evaluation: whether outputs in evaluation are drawn, so that a seed belongs to them.
         note: what a user should know before choosing it, such as what it needs in memory.
     """
@@ -67,20 +63,39 @@ class System:
     name: str
     title: str
     settings: type[Any]
-    build: Callable[[Any, Inputs], GraphModel]
+    network: Callable[[Any, Inputs], GraphModel]
     transforms: Callable[[Any, Inputs], Sequence[TransformSpec]] = lambda _settings, _inputs: ()
+    levels: tuple[Level, ...] = ("graph",)
     random_in_evaluation: bool = False
     note: str = ""
+
+    def build(self, settings: Any, inputs: Inputs) -> GraphModel:
+        """The model, or a `ValueError` where it cannot predict what the task wants."""
+        if inputs.level not in self.levels:
+            raise ValueError(f"model '{self.name}' predicts graphs, not nodes; leave 'model' out for tasks of nodes")
+        return self.network(settings, inputs)
 
 
 SYSTEMS: dict[str, System] = {}
 
 
-def graph_level(inputs: Inputs, name: str) -> Inputs:
-    """The inputs of a system that predicts for graphs alone, or a `ValueError` for a task of nodes."""
-    if inputs.level != "graph":
-        raise ValueError(f"'{name}' predicts for graphs, but the task is of nodes; leave 'model' out")
-    return inputs
+def built(network: Callable[..., GraphModel], *, but: Sequence[str] = ()) -> Callable[[Any, Inputs], GraphModel]:
+    """How a class is built that takes features, outputs and its settings by their names.
+
+    Args:
+        network: the class.
+        but: settings that only transforms read.
+    """
+
+    def build(settings: Any, inputs: Inputs) -> GraphModel:
+        return network(inputs.node_features, inputs.edge_features, outputs=inputs.outputs, **values(settings, but=but))
+
+    return build
+
+
+def values(settings: Any, *, but: Sequence[str] = ()) -> dict[str, Any]:
+    """Settings by their names, without some."""
+    return {one.name: getattr(settings, one.name) for one in fields(settings) if one.name not in but}
 
 
 def register(system: System) -> System:

@@ -19,15 +19,13 @@ from policylearn.bags import (
     rows_of_copies,
     whole_copies,
 )
-from policylearn.models.protocol import AnyBatch, LossTerms, Objective, plain_objective
-from policylearn.models.registry import Inputs, System, graph_level, register
+from policylearn.models.protocol import AnyBatch, mean_loss
+from policylearn.models.registry import Inputs, System, register
 from policylearn.nn import (
     MLP,
     GINForm,
     MarkedInput,
     NormedGIN,
-    Scope,
-    depends_on_batch,
     dtype_of,
     segment_sum,
 )
@@ -83,7 +81,8 @@ class DSGNN(nn.Module):
         policy: whose picks have a copy; there is no unmarked copy.
     """
 
-    scope: Scope = "bag"
+    depends_on_batch = False
+    objective = mean_loss
 
     def __init__(self, settings: DSGNNSettings, inputs: Inputs, policy: Policy) -> None:
         super().__init__()
@@ -138,18 +137,6 @@ class DSGNN(nn.Module):
             vectors = vectors / graphs.sizes.index_select(0, bag.graph_of_copy).unsqueeze(1).to(vectors.dtype)
         return vectors, bag.graph_of_copy
 
-    def objective(
-        self, batch: AnyBatch, y: Tensor, terms: LossTerms, *, generator: torch.Generator | None = None
-    ) -> Objective:
-        """See `GraphModel`."""
-        graphs = Graphs.of(batch)
-        return plain_objective(self(graphs, generator=generator), y, terms, graphs.members)
-
-    @property
-    def depends_on_batch(self) -> bool:
-        """See `GraphModel`."""
-        return depends_on_batch(self)
-
 
 class PooledInEveryLayer(nn.Module):
     """``v = elu(own(v) + pooled(mean of v))`` for every width, then the mean; copies see each other."""
@@ -199,7 +186,7 @@ register(
         name="ds-gnn",
         title="DS-GNN on a copy per node (Bevilacqua et al., 2022)",
         settings=DSGNNSettings,
-        build=lambda settings, inputs: DSGNN(settings, graph_level(inputs, "ds-gnn"), FullPolicy()),
+        network=lambda settings, inputs: DSGNN(settings, inputs, FullPolicy()),
         note="training holds n rows per node; inference takes them in pieces",
     )
 )
@@ -208,9 +195,7 @@ register(
         name="random-ds-gnn",
         title="DS-GNN on T drawn copies (Bevilacqua et al., 2022)",
         settings=RandomDSGNNSettings,
-        build=lambda settings, inputs: DSGNN(
-            settings, graph_level(inputs, "random-ds-gnn"), RandomPolicy(settings.picks, seed=settings.seed)
-        ),
+        network=lambda settings, inputs: DSGNN(settings, inputs, RandomPolicy(settings.picks, seed=settings.seed)),
         random_in_evaluation=True,
     )
 )

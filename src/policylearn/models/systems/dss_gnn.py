@@ -8,8 +8,8 @@ import torch
 from torch import Tensor, nn
 
 from policylearn.bags import MAX_ROWS, BagKind, Graphs, Selection, check_rows, mark_nodes, rows_of_copies, whole_copies
-from policylearn.models.protocol import AnyBatch, LossTerms, Objective, plain_objective
-from policylearn.models.registry import Inputs, System, graph_level, register
+from policylearn.models.protocol import AnyBatch, mean_loss
+from policylearn.models.registry import Inputs, System, register
 from policylearn.nn import (
     MLP,
     CopiesThenNodes,
@@ -17,8 +17,6 @@ from policylearn.nn import (
     GINForm,
     MarkedInput,
     NormedGIN,
-    Scope,
-    depends_on_batch,
     dtype_of,
 )
 from policylearn.policies import FullPolicy, Policy, RandomPolicy
@@ -73,7 +71,8 @@ class DSSGNN(nn.Module):
         policy: whose picks have a copy; there is no unmarked copy.
     """
 
-    scope: Scope = "bag"
+    depends_on_batch = False
+    objective = mean_loss
 
     def __init__(self, settings: DSSGNNSettings, inputs: Inputs, policy: Policy) -> None:
         super().__init__()
@@ -116,25 +115,13 @@ class DSSGNN(nn.Module):
         output: Tensor = self.head(self.readout(h, bag, graphs))
         return output
 
-    def objective(
-        self, batch: AnyBatch, y: Tensor, terms: LossTerms, *, generator: torch.Generator | None = None
-    ) -> Objective:
-        """See `GraphModel`."""
-        graphs = Graphs.of(batch)
-        return plain_objective(self(graphs, generator=generator), y, terms, graphs.members)
-
-    @property
-    def depends_on_batch(self) -> bool:
-        """See `GraphModel`."""
-        return depends_on_batch(self)
-
 
 register(
     System(
         name="dss-gnn",
         title="DSS-GNN on a copy per node (Bevilacqua et al., 2022)",
         settings=DSSGNNSettings,
-        build=lambda settings, inputs: DSSGNN(settings, graph_level(inputs, "dss-gnn"), FullPolicy()),
+        network=lambda settings, inputs: DSSGNN(settings, inputs, FullPolicy()),
         note="holds n rows per node, at inference too; see 'max_rows'",
     )
 )
@@ -143,9 +130,7 @@ register(
         name="random-dss-gnn",
         title="DSS-GNN on T drawn copies (Bevilacqua et al., 2022)",
         settings=RandomDSSGNNSettings,
-        build=lambda settings, inputs: DSSGNN(
-            settings, graph_level(inputs, "random-dss-gnn"), RandomPolicy(settings.picks, seed=settings.seed)
-        ),
+        network=lambda settings, inputs: DSSGNN(settings, inputs, RandomPolicy(settings.picks, seed=settings.seed)),
         random_in_evaluation=True,
     )
 )

@@ -10,8 +10,8 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from policylearn.bags import Graphs
-from policylearn.models.protocol import AnyBatch, LossTerms, Objective, plain_objective
-from policylearn.models.registry import Inputs, System, TransformSpec, register
+from policylearn.models.protocol import AnyBatch, mean_loss
+from policylearn.models.registry import Inputs, System, TransformSpec, register, values
 from policylearn.nn import (
     Features,
     RowBatchNorm,
@@ -113,6 +113,7 @@ class EncodedGIN(nn.Module):
     """
 
     depends_on_batch = False
+    objective = mean_loss
 
     def __init__(
         self,
@@ -171,13 +172,6 @@ class EncodedGIN(nn.Module):
         output: Tensor = self.head["lin2"](hidden)
         return output
 
-    def objective(
-        self, batch: AnyBatch, y: Tensor, terms: LossTerms, *, generator: torch.Generator | None = None
-    ) -> Objective:
-        """See `GraphModel`."""
-        graphs = Graphs.of(batch)
-        return plain_objective(self(graphs, generator=generator), y, terms, graphs.members)
-
 
 @dataclass(frozen=True)
 class EncodedGINSettings:
@@ -201,18 +195,7 @@ class EncodedGINSettings:
 
 def build(settings: EncodedGINSettings, inputs: Inputs) -> EncodedGIN:
     """From settings to the network."""
-    inputs.require_graph_level("gin-pe")
-    return EncodedGIN(
-        inputs.node_features,
-        walk_steps=settings.walk_steps,
-        eigenvectors=settings.eigenvectors,
-        encoding_channels=settings.encoding_channels,
-        layers=settings.layers,
-        channels=settings.channels,
-        set2set_steps=settings.set2set_steps,
-        dropout=settings.dropout,
-        outputs=inputs.outputs,
-    )
+    return EncodedGIN(inputs.node_features, outputs=inputs.outputs, **values(settings))
 
 
 def transforms(settings: EncodedGINSettings, inputs: Inputs) -> list[TransformSpec]:

@@ -10,8 +10,8 @@ import torch
 from torch import Tensor, nn
 
 from policylearn.bags import MAX_ROWS, Bag, Graphs, attached, attached_ego_nets, check_rows
-from policylearn.models.protocol import AnyBatch, LossTerms, Objective, plain_objective
-from policylearn.models.registry import Inputs, System, TransformSpec, register
+from policylearn.models.protocol import AnyBatch, mean_loss
+from policylearn.models.registry import Inputs, System, TransformSpec, built, register
 from policylearn.nn import EdgeTerm, Features, NodeEncoder, RowBatchNorm, build_edge_encoder, gine_sum, segment_sum
 
 Part = Literal["centroid", "subgraph", "context"]
@@ -150,6 +150,7 @@ class GNNAK(nn.Module):
     """
 
     depends_on_batch = False
+    objective = mean_loss
 
     def __init__(
         self,
@@ -194,13 +195,6 @@ class GNNAK(nn.Module):
         vector = self.dropout(pooled(h, graphs.batch, graphs.num_graphs, self.pool))
         output: Tensor = self.lin2(torch.relu(self.norm(self.lin1(vector))))
         return output
-
-    def objective(
-        self, batch: AnyBatch, y: Tensor, terms: LossTerms, *, generator: torch.Generator | None = None
-    ) -> Objective:
-        """See `GraphModel`."""
-        graphs = Graphs.of(batch)
-        return plain_objective(self(graphs), y, terms, graphs.members)
 
 
 def pooled(rows: Tensor, group: Tensor, count: int, how: Pool) -> Tensor:
@@ -249,30 +243,12 @@ class GNNAKPlusSettings(GNNAKSettings):
     """What a node's state is made of."""
 
 
-def build(settings: GNNAKSettings, inputs: Inputs) -> GNNAK:
-    """From settings to the network."""
-    inputs.require_graph_level("gnn-ak")
-    return GNNAK(
-        inputs.node_features,
-        inputs.edge_features,
-        outputs=inputs.outputs,
-        channels=settings.channels,
-        layers=settings.layers,
-        hop_channels=settings.hop_channels,
-        inner_layers=settings.inner_layers,
-        parts=settings.parts,
-        combine=settings.combine,
-        pool=settings.pool,
-        dropout=settings.dropout,
-        max_rows=settings.max_rows,
-    )
-
-
 def transforms(settings: GNNAKSettings, inputs: Inputs) -> list[TransformSpec]:
     """The ego nets of all nodes."""
     return [("ego_nets", {"hops": settings.hops})]
 
 
+network = built(GNNAK, but=["hops"])
 NOTE = "holds one state per node of every ego net: n times the size of a net"
-register(System("gnn-ak", "GNN-AK, GNN as kernel (Zhao et al. 2021)", GNNAKSettings, build, transforms, note=NOTE))
-register(System("gnn-ak-plus", "GNN-AK+ (Zhao et al. 2021)", GNNAKPlusSettings, build, transforms, note=NOTE))
+register(System("gnn-ak", "GNN-AK, GNN as kernel (Zhao et al. 2021)", GNNAKSettings, network, transforms, note=NOTE))
+register(System("gnn-ak-plus", "GNN-AK+ (Zhao et al. 2021)", GNNAKPlusSettings, network, transforms, note=NOTE))

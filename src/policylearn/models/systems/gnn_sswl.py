@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 
 import torch
 from torch import Tensor, nn
 
 from policylearn.bags import MAX_ROWS, Bag, Graphs, Selection, attached, check_rows, every_root, mark_nodes
-from policylearn.models.protocol import AnyBatch, LossTerms, Objective, plain_objective
-from policylearn.models.registry import Inputs, System, TransformSpec, register
+from policylearn.models.protocol import AnyBatch, mean_loss
+from policylearn.models.registry import Inputs, System, TransformSpec, built, register
 from policylearn.nn import MLP, Features, NodeEncoder, RowBatchNorm, build_gin, segment_sum
 
 
@@ -106,6 +107,7 @@ class GNNSSWL(nn.Module):
     """
 
     depends_on_batch = False
+    objective = mean_loss
 
     def __init__(
         self,
@@ -147,13 +149,6 @@ class GNNSSWL(nn.Module):
         output: Tensor = self.head(vector)
         return output
 
-    def objective(
-        self, batch: AnyBatch, y: Tensor, terms: LossTerms, *, generator: torch.Generator | None = None
-    ) -> Objective:
-        """See `GraphModel`."""
-        graphs = Graphs.of(batch)
-        return plain_objective(self(graphs), y, terms, graphs.members)
-
 
 @dataclass(frozen=True)
 class GNNSSWLSettings:
@@ -169,26 +164,6 @@ class GNNSSWLSettings:
     """Pairs of nodes of a batch that are too many to hold."""
 
 
-def build(settings: GNNSSWLSettings, inputs: Inputs, *, own: bool = False) -> GNNSSWL:
-    """From settings to the network."""
-    inputs.require_graph_level("gnn-sswl-plus" if own else "gnn-sswl")
-    return GNNSSWL(
-        inputs.node_features,
-        inputs.edge_features,
-        channels=settings.channels,
-        outputs=inputs.outputs,
-        layers=settings.layers,
-        cap=settings.cap,
-        own=own,
-        max_rows=settings.max_rows,
-    )
-
-
-def build_plus(settings: GNNSSWLSettings, inputs: Inputs) -> GNNSSWL:
-    """The same, with the pairs (v, v)."""
-    return build(settings, inputs, own=True)
-
-
 def transforms(settings: GNNSSWLSettings, inputs: Inputs) -> list[TransformSpec]:
     """Distances of all pairs."""
     return [("distances", {"cap": settings.cap})]
@@ -196,5 +171,7 @@ def transforms(settings: GNNSSWLSettings, inputs: Inputs) -> list[TransformSpec]
 
 NOTE = "holds n * n states per graph, in evaluation too"
 TITLE = "(Zhang et al. 2023)"
-register(System("gnn-sswl", f"GNN-SSWL {TITLE}", GNNSSWLSettings, build, transforms, note=NOTE))
-register(System("gnn-sswl-plus", f"GNN-SSWL+ {TITLE}", GNNSSWLSettings, build_plus, transforms, note=NOTE))
+register(
+    System("gnn-sswl", f"GNN-SSWL {TITLE}", GNNSSWLSettings, built(partial(GNNSSWL, own=False)), transforms, note=NOTE)
+)
+register(System("gnn-sswl-plus", f"GNN-SSWL+ {TITLE}", GNNSSWLSettings, built(GNNSSWL), transforms, note=NOTE))

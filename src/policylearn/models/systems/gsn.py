@@ -9,8 +9,8 @@ import torch
 from torch import Tensor, nn
 
 from policylearn.bags import Graphs
-from policylearn.models.protocol import AnyBatch, LossTerms, Objective, plain_objective
-from policylearn.models.registry import Inputs, System, TransformSpec, register
+from policylearn.models.protocol import AnyBatch, mean_loss
+from policylearn.models.registry import Inputs, System, TransformSpec, register, values
 from policylearn.nn import (
     Features,
     RowBatchNorm,
@@ -87,6 +87,7 @@ class GSN(nn.Module):
     """
 
     depends_on_batch = False
+    objective = mean_loss
 
     def __init__(
         self,
@@ -122,13 +123,6 @@ class GSN(nn.Module):
             states, codes = layer(states, codes, edges, graphs), None
         return states
 
-    def objective(
-        self, batch: AnyBatch, y: Tensor, terms: LossTerms, *, generator: torch.Generator | None = None
-    ) -> Objective:
-        """See `GraphModel`."""
-        graphs = Graphs.of(batch)
-        return plain_objective(self(graphs), y, terms, graphs.members)
-
 
 @dataclass(frozen=True)
 class GSNSettings:
@@ -144,15 +138,13 @@ class GSNSettings:
 
 def build(settings: GSNSettings, inputs: Inputs) -> GSN:
     """From settings to the network; the codes are those that the transform learned from the training graphs."""
-    inputs.require_graph_level("gsn")
     vocabularies = inputs.learned_by("cycle_codes")["vocabularies"]
     return GSN(
         inputs.node_features,
         inputs.edge_features,
         [len(known) for known in vocabularies],
-        layers=settings.layers,
-        channels=settings.channels,
         outputs=inputs.outputs,
+        **values(settings, but=["longest_cycle"]),
     )
 
 

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from policylearn.bags import Bag, Graphs
-from policylearn.models.registry import Inputs, System, TransformSpec, register
+from policylearn.models.registry import Inputs, System, TransformSpec, register, values
 from policylearn.models.subgraph_gnn import SubgraphGNN
 from policylearn.nn import (
     CopiesThenNodes,
@@ -184,12 +184,7 @@ def build(settings: HyMNSettings, inputs: Inputs) -> SubgraphGNN:
     encoder = HyMNEncoder(
         inputs.node_features,
         inputs.edge_features,
-        terms=settings.terms,
-        centrality_channels=settings.centrality_channels,
-        layers=settings.layers,
-        channels=settings.channels,
-        norm=settings.norm,
-        dropout=settings.dropout,
+        **values(settings, but=["picks", "head_layers", "over_copies", "over_nodes"]),
     )
     return SubgraphGNN(
         RankedPolicy(centrality, settings.picks, tie_tolerance=TIES),
@@ -204,4 +199,5 @@ def transforms(settings: HyMNSettings, inputs: Inputs) -> list[TransformSpec]:
     return [("closed_walk_counts", {"steps": settings.terms, "into": TERMS})]
 
 
-register(System("hymn", "HyMN, marks at central nodes (Southern et al. 2025)", HyMNSettings, build, transforms))
+TITLE = "HyMN, marks at central nodes (Southern et al. 2025)"
+register(System("hymn", TITLE, HyMNSettings, build, transforms, levels=("graph", "node")))

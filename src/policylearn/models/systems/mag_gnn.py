@@ -209,7 +209,6 @@ class MAGGNNSettings:
 
 def build(settings: MAGGNNSettings, inputs: Inputs) -> MAGGNN:
     """From settings to both networks."""
-    inputs.require_graph_level("mag-gnn")
     agent = TupleAgent(
         settings.tuples,
         settings.size,

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from policylearn.bags import MAX_ROWS, Bag, Graphs, attached, check_rows
-from policylearn.models.protocol import AnyBatch, LossTerms, Objective, plain_objective
-from policylearn.models.registry import Inputs, System, TransformSpec, register
+from policylearn.models.protocol import AnyBatch, mean_loss
+from policylearn.models.registry import Inputs, System, TransformSpec, built, register
 from policylearn.nn import (
     EgoLabels,
     Features,
@@ -57,6 +58,7 @@ class NGNN(nn.Module):
     """
 
     depends_on_batch = False
+    objective = mean_loss
 
     def __init__(
         self,
@@ -113,13 +115,6 @@ class NGNN(nn.Module):
             h = new + h if self.residual else new
         return h
 
-    def objective(
-        self, batch: AnyBatch, y: Tensor, terms: LossTerms, *, generator: torch.Generator | None = None
-    ) -> Objective:
-        """See `GraphModel`."""
-        graphs = Graphs.of(batch)
-        return plain_objective(self(graphs), y, terms, graphs.members)
-
 
 @dataclass(frozen=True)
 class NGNNSettings:
@@ -143,28 +138,10 @@ class NGNNSettings:
     """Rows (root and node) of a batch that are too many to hold."""
 
 
-def build(settings: NGNNSettings, inputs: Inputs) -> NGNN:
-    """From settings to the network."""
-    inputs.require_graph_level("ngnn")
-    return NGNN(
-        inputs.node_features,
-        inputs.edge_features,
-        channels=settings.channels,
-        outputs=inputs.outputs,
-        layers=settings.layers,
-        height=settings.height,
-        resistance=settings.resistance,
-        virtual_node=settings.virtual_node,
-        residual=settings.residual,
-        dropout=settings.dropout,
-        max_rows=settings.max_rows,
-    )
-
-
-def transforms(settings: NGNNSettings, inputs: Inputs) -> list[TransformSpec]:
+def transforms(settings: Any, inputs: Inputs) -> list[TransformSpec]:
     """The ego nets of all nodes, with what their labels need."""
     return [("ego_nets", {"hops": settings.height, "arrivals": True, "resistance": settings.resistance})]
 
 
 NOTE = "holds one state per node of every ego net: n times the size of a net"
-register(System("ngnn", "Nested GNN (Zhang and Li 2021)", NGNNSettings, build, transforms, note=NOTE))
+register(System("ngnn", "Nested GNN (Zhang and Li 2021)", NGNNSettings, built(NGNN), transforms, note=NOTE))

@@ -8,8 +8,8 @@ import torch
 from torch import Tensor, nn
 
 from policylearn.bags import MAX_ROWS, Bag, Graphs, Selection, check_rows, every_root, whole_copies
-from policylearn.models.protocol import AnyBatch, LossTerms, Objective, plain_objective
-from policylearn.models.registry import Inputs, System, register
+from policylearn.models.protocol import AnyBatch, mean_loss
+from policylearn.models.registry import System, built, register
 from policylearn.nn import (
     MLP,
     Features,
@@ -35,6 +35,7 @@ class NGNNSun(nn.Module):
     """
 
     depends_on_batch = False
+    objective = mean_loss
 
     def __init__(
         self,
@@ -74,13 +75,6 @@ class NGNNSun(nn.Module):
         """Copies with all nodes of their graph, but only the edges of one ego net."""
         return self.rule(graphs, Selection(every_root(graphs)), unmarked=False)
 
-    def objective(
-        self, batch: AnyBatch, y: Tensor, terms: LossTerms, *, generator: torch.Generator | None = None
-    ) -> Objective:
-        """See `GraphModel`."""
-        graphs = Graphs.of(batch)
-        return plain_objective(self(graphs), y, terms, graphs.members)
-
 
 @dataclass(frozen=True)
 class NGNNSunSettings:
@@ -96,20 +90,6 @@ class NGNNSunSettings:
     """Rows of a batch, n * n per graph, that are too many to hold."""
 
 
-def build(settings: NGNNSunSettings, inputs: Inputs) -> NGNNSun:
-    """From settings to the network."""
-    inputs.require_graph_level("ngnn-sun")
-    return NGNNSun(
-        inputs.node_features,
-        inputs.edge_features,
-        channels=settings.channels,
-        outputs=inputs.outputs,
-        layers=settings.layers,
-        hops=settings.hops,
-        max_rows=settings.max_rows,
-    )
-
-
 NOTE = "holds n * n states per graph, in evaluation too"
 TITLE = "Nested GNN as in SUN's comparison (Frasca et al. 2022)"
-register(System("ngnn-sun", TITLE, NGNNSunSettings, build, note=NOTE))
+register(System("ngnn-sun", TITLE, NGNNSunSettings, built(NGNNSun), note=NOTE))

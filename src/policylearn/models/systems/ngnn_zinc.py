@@ -10,8 +10,9 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from policylearn.bags import MAX_ROWS, Bag, Graphs, attached, check_rows
-from policylearn.models.protocol import AnyBatch, LossTerms, Objective, plain_objective
-from policylearn.models.registry import Inputs, System, TransformSpec, register
+from policylearn.models.protocol import AnyBatch, mean_loss
+from policylearn.models.registry import System, built, register
+from policylearn.models.systems.ngnn import NOTE, transforms
 from policylearn.nn import (
     EgoLabels,
     Features,
@@ -60,6 +61,7 @@ class NGNNZinc(nn.Module):
     """
 
     depends_on_batch = False
+    objective = mean_loss
 
     def __init__(
         self,
@@ -99,13 +101,6 @@ class NGNNZinc(nn.Module):
         output: Tensor = self.lin3(functional.elu(self.lin2(vector)))
         return output
 
-    def objective(
-        self, batch: AnyBatch, y: Tensor, terms: LossTerms, *, generator: torch.Generator | None = None
-    ) -> Objective:
-        """See `GraphModel`."""
-        graphs = Graphs.of(batch)
-        return plain_objective(self(graphs), y, terms, graphs.members)
-
 
 @dataclass(frozen=True)
 class NGNNZincSettings:
@@ -125,27 +120,5 @@ class NGNNZincSettings:
     """Rows (root and node) of a batch that are too many to hold."""
 
 
-def build(settings: NGNNZincSettings, inputs: Inputs) -> NGNNZinc:
-    """From settings to the network."""
-    inputs.require_graph_level("ngnn-zinc")
-    return NGNNZinc(
-        inputs.node_features,
-        inputs.edge_features,
-        channels=settings.channels,
-        outputs=inputs.outputs,
-        layers=settings.layers,
-        height=settings.height,
-        resistance=settings.resistance,
-        pool=settings.pool,
-        max_rows=settings.max_rows,
-    )
-
-
-def transforms(settings: NGNNZincSettings, inputs: Inputs) -> list[TransformSpec]:
-    """The ego nets of all nodes, with what their labels need."""
-    return [("ego_nets", {"hops": settings.height, "arrivals": True, "resistance": settings.resistance})]
-
-
-NOTE = "holds one state per node of every ego net: n times the size of a net"
 TITLE = "Nested GNN for ZINC (Huang et al. 2022)"
-register(System("ngnn-zinc", TITLE, NGNNZincSettings, build, transforms, note=NOTE))
+register(System("ngnn-zinc", TITLE, NGNNZincSettings, built(NGNNZinc), transforms, note=NOTE))

@@ -9,12 +9,10 @@ import torch
 from torch import Tensor, nn
 
 from policylearn.bags import Graphs, Members
-from policylearn.models.protocol import AnyBatch, LossTerms, Objective, plain_objective
-from policylearn.models.registry import Inputs, System, graph_level, register
+from policylearn.models.protocol import AnyBatch, LossTerms, Objective, mean_loss, plain_objective
+from policylearn.models.registry import Inputs, System, register
 from policylearn.models.systems.osan_networks import GINENetwork, MaskedCopies, OGBNetwork, Scorer, Set2SetNetwork
 from policylearn.nn import (
-    Scope,
-    depends_on_batch,
     node_numbers,
     node_width,
     segment_log_softmax,
@@ -79,7 +77,7 @@ class OSAN(nn.Module):
         inputs: what the data gives.
     """
 
-    scope: Scope = "bag"
+    depends_on_batch = False
 
     def __init__(self, settings: OSANSettings, inputs: Inputs) -> None:
         super().__init__()
@@ -160,11 +158,6 @@ class OSAN(nn.Module):
         """The scorer's weights."""
         return list(self.scorer.parameters())
 
-    @property
-    def depends_on_batch(self) -> bool:
-        """See `GraphModel`."""
-        return depends_on_batch(self)
-
     def _noises(
         self, graphs: Graphs, scores: Tensor, votes: int, generator: torch.Generator | None
     ) -> tuple[Tensor, ...]:
@@ -183,7 +176,8 @@ class RandomOSAN(nn.Module):
         inputs: what the data gives.
     """
 
-    scope: Scope = "bag"
+    depends_on_batch = False
+    objective = mean_loss
 
     def __init__(self, settings: RandomOSANSettings, inputs: Inputs) -> None:
         super().__init__()
@@ -218,18 +212,6 @@ class RandomOSAN(nn.Module):
             copies = MaskedCopies.of(graphs, mask, remove_rows=False)
         output: Tensor = self.network(graphs, copies)
         return output
-
-    def objective(
-        self, batch: AnyBatch, y: Tensor, terms: LossTerms, *, generator: torch.Generator | None = None
-    ) -> Objective:
-        """See `GraphModel`."""
-        graphs = Graphs.of(batch)
-        return plain_objective(self(graphs, generator=generator), y, terms, graphs.members)
-
-    @property
-    def depends_on_batch(self) -> bool:
-        """See `GraphModel`."""
-        return depends_on_batch(self)
 
 
 class OrderedNetwork(nn.Module):
@@ -329,7 +311,7 @@ register(
         name="osan",
         title="OSAN, masks learned by I-MLE (Qian et al., 2022)",
         settings=OSANSettings,
-        build=lambda settings, inputs: OSAN(settings, graph_level(inputs, "osan")),
+        network=lambda settings, inputs: OSAN(settings, inputs),
         random_in_evaluation=True,
         note="several votes are drawn in evaluation, by a seed of their own; votes: 1 draws nothing",
     )
@@ -339,7 +321,7 @@ register(
         name="random-osan",
         title="OSAN with drawn masks (Qian et al., 2022)",
         settings=RandomOSANSettings,
-        build=lambda settings, inputs: RandomOSAN(settings, graph_level(inputs, "random-osan")),
+        network=lambda settings, inputs: RandomOSAN(settings, inputs),
         random_in_evaluation=True,
     )
 )

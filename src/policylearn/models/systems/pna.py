@@ -12,8 +12,8 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from policylearn.bags import Adjacency, Graphs
-from policylearn.models.protocol import AnyBatch, LossTerms, Objective, plain_objective
-from policylearn.models.registry import Inputs, System, TransformSpec, register
+from policylearn.models.protocol import AnyBatch, mean_loss
+from policylearn.models.registry import Inputs, System, TransformSpec, register, values
 from policylearn.nn import Features, NodeEncoder, RowBatchNorm, build_edge_encoder, collect, gather, segment_sum
 
 VARIANCE_FLOOR = 1e-5
@@ -155,6 +155,7 @@ class PNA(nn.Module):
     """
 
     depends_on_batch = False
+    objective = mean_loss
 
     def __init__(
         self,
@@ -213,13 +214,6 @@ class PNA(nn.Module):
         each: Tensor = self.edge_embedding(graphs.edge_attr).each_edge()
         return each.index_select(0, graphs.adjacency.edge)
 
-    def objective(
-        self, batch: AnyBatch, y: Tensor, terms: LossTerms, *, generator: torch.Generator | None = None
-    ) -> Objective:
-        """See `GraphModel`."""
-        graphs = Graphs.of(batch)
-        return plain_objective(self(graphs), y, terms, graphs.members)
-
 
 @dataclass(frozen=True)
 class PNASettings:
@@ -245,22 +239,15 @@ class PNASettings:
 
 def build(settings: PNASettings, inputs: Inputs) -> PNA:
     """From settings to the network; the scale of degrees is that of the training graphs."""
-    inputs.require_graph_level("pna")
     # Graphs without any edge have a mean of 0, and nothing to scale by it.
     mean = float(inputs.learned_by("mean_log_degree")["mean"]) or 1.0
     return PNA(
         inputs.node_features,
         inputs.edge_features,
         mean,
-        layers=settings.layers,
-        channels=settings.channels,
         last_channels=settings.last_channels or settings.channels,
-        edge_channels=settings.edge_channels,
-        towers=settings.towers,
-        divide_input=settings.divide_input,
-        divide_last_input=settings.divide_last_input,
-        dropout=settings.dropout,
         outputs=inputs.outputs,
+        **values(settings, but=["last_channels"]),
     )
 
 

@@ -9,8 +9,8 @@ import torch
 from torch import Tensor, nn
 
 from policylearn.bags import MAX_ROWS, Bag, Graphs, check_rows
-from policylearn.models.protocol import AnyBatch, LossTerms, Objective, plain_objective
-from policylearn.models.registry import Inputs, System, register
+from policylearn.models.protocol import AnyBatch, mean_loss
+from policylearn.models.registry import Inputs, System, register, values
 from policylearn.nn import (
     MLP,
     Features,
@@ -85,6 +85,7 @@ class ReconstructionGNN(nn.Module):
     """
 
     depends_on_batch = False
+    objective = mean_loss
 
     def __init__(
         self,
@@ -135,13 +136,6 @@ class ReconstructionGNN(nn.Module):
             states.append(rows)
         return torch.cat(states, dim=1)
 
-    def objective(
-        self, batch: AnyBatch, y: Tensor, terms: LossTerms, *, generator: torch.Generator | None = None
-    ) -> Objective:
-        """See `GraphModel`."""
-        graphs = Graphs.of(batch)
-        return plain_objective(self(graphs, generator=generator), y, terms, graphs.members)
-
 
 @dataclass(frozen=True)
 class ReconstructionSettings:
@@ -169,18 +163,13 @@ class ReconstructionSettings:
 
 def build(settings: ReconstructionSettings, inputs: Inputs) -> ReconstructionGNN:
     """From settings to the network."""
-    inputs.require_graph_level("reconstruction")
     deck = RandomDeck(settings.removed, settings.deck_size, by_order=settings.by_order, seed=settings.seed)
     return ReconstructionGNN(
         inputs.node_features,
         inputs.edge_features,
         deck,
-        base=settings.base,
-        channels=settings.channels,
         outputs=inputs.outputs,
-        layers=settings.layers,
-        dropout=settings.dropout,
-        max_rows=settings.max_rows,
+        **values(settings, but=["removed", "deck_size", "by_order", "seed"]),
     )
 
 

@@ -18,8 +18,8 @@ from policylearn.bags import (
     rows_of_copies,
     whole_copies,
 )
-from policylearn.models.protocol import AnyBatch, LossTerms, Objective, plain_objective
-from policylearn.models.registry import Inputs, System, graph_level, register
+from policylearn.models.protocol import AnyBatch, mean_loss
+from policylearn.models.registry import Inputs, System, register
 from policylearn.nn import (
     CopiesThenNodes,
     CopyPool,
@@ -27,8 +27,6 @@ from policylearn.nn import (
     MarkedInput,
     NormedGIN,
     RowBatchNorm,
-    Scope,
-    depends_on_batch,
     dtype_of,
     segment_sum,
 )
@@ -148,7 +146,8 @@ class SUN(nn.Module):
         inputs: what the data gives.
     """
 
-    scope: Scope = "bag"
+    depends_on_batch = False
+    objective = mean_loss
 
     def __init__(self, settings: SUNSettings, inputs: Inputs) -> None:
         super().__init__()
@@ -186,25 +185,13 @@ class SUN(nn.Module):
         output: Tensor = self.head2(self.dropout(torch.relu(self.head1(vectors))))
         return output
 
-    def objective(
-        self, batch: AnyBatch, y: Tensor, terms: LossTerms, *, generator: torch.Generator | None = None
-    ) -> Objective:
-        """See `GraphModel`."""
-        graphs = Graphs.of(batch)
-        return plain_objective(self(graphs, generator=generator), y, terms, graphs.members)
-
-    @property
-    def depends_on_batch(self) -> bool:
-        """See `GraphModel`."""
-        return depends_on_batch(self)
-
 
 register(
     System(
         name="sun",
         title="SUN on a copy per node (Frasca et al., 2022)",
         settings=SUNSettings,
-        build=lambda settings, inputs: SUN(settings, graph_level(inputs, "sun")),
+        network=lambda settings, inputs: SUN(settings, inputs),
         note="needs the full bag and holds n rows per node, at inference too; see 'max_rows'",
     )
 )
