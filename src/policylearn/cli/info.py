@@ -146,11 +146,11 @@ def describe_system(config: RunConfig) -> Iterable[tuple[str, str]]:
 def describe_policy(config: RunConfig) -> Iterable[tuple[str, str]]:
     """A policy and its networks."""
     selection = config.selection
-    picks = "" if selection.name in ("none", "full") else f", {selection.picks} picks"
-    learned = f", mode {selection.mode}, estimator {selection.estimator}" if selection.name == "learned" else ""
+    picks = f", {selection.picks} picks" if selection.counts_picks else ""
+    learned = f", mode {selection.mode}, estimator {selection.estimator}" if selection.learns else ""
     yield "policy", f"{selection.name}{picks}{learned}"
     yield "prediction network", network(config.prediction)
-    if selection.name == "learned":
+    if selection.learns:
         norm = "batch norm over the whole bag" if selection.mode == "paper" else f"{selection.norm} norm"
         yield "selection network", f"{network(selection.network or config.prediction, norm)}"
     yield "pooling, readout", f"{config.pooling} over copies, {config.readout} over nodes"

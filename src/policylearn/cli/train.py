@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from policylearn.cli.command import Command, Parser
 from policylearn.cli.printing import quiet_lightning, say, warn
 from policylearn.cli.setting_options import add_settings, given_settings
+from policylearn.settings.choices import COUNTING
 
 if TYPE_CHECKING:
     import lightning
@@ -42,9 +43,6 @@ SHORTHANDS = {
     "fold": ("data.fold", "one fold instead of all (short for --data.fold)", int),
     "on_error": ("data.on_error", "raise or skip, for broken rows of a CSV (short for --data.on_error)", str),
 }
-
-
-WITH_PICKS = ("learned", "random", "degree", "centrality")
 
 
 def add_options(parser: Parser) -> None:
@@ -173,7 +171,7 @@ def default_folder(config: RunConfig, members: int = 1) -> Path:
     """A folder below runs/ that says what was run."""
     data = Path(config.data.name).name.split(".")[0]
     target = f"-{'-'.join(config.data.target)}" if config.data.target else ""
-    picks = f"-t{config.selection.picks}" if config.method in WITH_PICKS else ""
+    picks = f"-t{config.selection.picks}" if config.method in COUNTING else ""
     fold = "" if config.data.fold is None else f"-fold{config.data.fold}"
     together = f"-ensemble{members}" if members > 1 else ""
     return Path("runs") / f"{data}{target}-{config.method}{picks}{fold}-seed{config.fit.seed}{together}"

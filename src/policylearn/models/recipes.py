@@ -57,11 +57,11 @@ def build_model(config: ModelConfig) -> SubgraphGNN:
     """The model that a configuration describes."""
     network, rule = config.prediction, build_rule(config.bag)
     encoder: Encoder
-    if config.policy.name == "none" or (config.policy.picks == 0 and config.policy.name != "full"):
+    if config.policy.marks_nothing:
         encoder = _single_stream(network, config)
     else:
         # A shared encoder sees one copy at a time: norms take each copy's own statistics.
-        shared = config.policy.name == "learned" and config.policy.shared
+        shared = config.policy.learns and config.policy.shared
         encoder = _two_stream(
             network, config, statistics="slot" if shared else "bag", track=network.track_running_stats
         )

@@ -21,17 +21,25 @@ from policylearn.nn.features import (
     RealEdges,
     build_edge_encoder,
     check_ids,
+    require_edges,
 )
 from policylearn.nn.graph_columns import DESCRIPTORS, GraphColumns
 from policylearn.nn.marked_input import MarkedInput
-from policylearn.nn.mlp import MLP
+from policylearn.nn.mlp import MLP, NormedMLP
 from policylearn.nn.norms import NoNorm, NormStatistics, RowBatchNorm, RowLayerNorm, RowNorm, build_norm
 from policylearn.nn.one_hot import edge_numbers, edge_width, node_numbers, node_width, one_hot
 from policylearn.nn.pooling import CopyPool, Pooled
 from policylearn.nn.published_gins import GINForm, NormedGIN, published_gin
 from policylearn.nn.readouts import CopiesThenNodes, Level, NodesThenCopies, Readout, StreamingReadout
 from policylearn.nn.scope import Scope, can_be_cut, copies_are_apart, depends_on_batch, mixes_rows, scope_of
-from policylearn.nn.segments import segment_argmax, segment_log_softmax, segment_max, segment_mean, segment_sum
+from policylearn.nn.segments import (
+    group_mean,
+    segment_argmax,
+    segment_log_softmax,
+    segment_max,
+    segment_mean,
+    segment_sum,
+)
 from policylearn.nn.sums import collect, gather, gin_sum, gine_sum, neighbour_sum
 
 __all__ = [
@@ -58,6 +66,7 @@ __all__ = [
     "NodesThenCopies",
     "NormStatistics",
     "NormedGIN",
+    "NormedMLP",
     "Pooled",
     "PyGConv",
     "Readout",
@@ -86,6 +95,7 @@ __all__ = [
     "gather",
     "gin_sum",
     "gine_sum",
+    "group_mean",
     "labelled_ego_nets",
     "mixes_rows",
     "neighbour_sum",
@@ -93,6 +103,7 @@ __all__ = [
     "node_width",
     "one_hot",
     "published_gin",
+    "require_edges",
     "scope_of",
     "segment_argmax",
     "segment_log_softmax",

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from torch_geometric.nn import MessagePassing
 
 from policylearn.bags import Bag
-from policylearn.nn.features import EdgeEncoder, EdgeTerm, Features, build_edge_encoder
+from policylearn.nn.features import EdgeEncoder, EdgeTerm, Features, build_edge_encoder, require_edges
 from policylearn.nn.norms import RowBatchNorm, RowNorm
 from policylearn.nn.sums import gin_sum, gine_sum
 
@@ -77,12 +77,7 @@ class GIN(nn.Module):
         """The edges' vectors; None where the layer takes none."""
         if self.edges is None:
             return None
-        if edge_attr is None:
-            raise ValueError(
-                "the layer has an edge encoder, but the batch has no 'edge_attr';"
-                " build it without edge features: Features()"
-            )
-        term: EdgeTerm = self.edges(edge_attr)
+        term: EdgeTerm = self.edges(require_edges(edge_attr))
         return term
 
 

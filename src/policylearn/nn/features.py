@@ -167,6 +167,16 @@ def check_ids(ids: Tensor, sizes: Sequence[int]) -> None:
             )
 
 
+def require_edges(edge_attr: Tensor | None) -> Tensor:
+    """The features of edges, or a `ValueError` where a batch has none and the network reads some."""
+    if edge_attr is None:
+        raise ValueError(
+            "the model reads edge features, but the batch has no 'edge_attr';"
+            " build it without edge features: Features()"
+        )
+    return edge_attr
+
+
 EdgeEncoder = CategoricalEdges | RealEdges
 
 

@@ -9,7 +9,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from policylearn.bags import Graphs
-from policylearn.nn.features import Features, check_ids, real_columns
+from policylearn.nn.features import Features, check_ids, real_columns, require_edges
 
 
 def one_hot(ids: Tensor, sizes: Sequence[int], dtype: torch.dtype) -> Tensor:
@@ -41,10 +41,5 @@ def edge_numbers(graphs: Graphs, features: Features, dtype: torch.dtype) -> Tens
     """The same of edges, in the order of ``edge_index``, ``(E, D)``; no columns where there is nothing."""
     if not features.present:
         return torch.ones(graphs.edge_index.shape[1], 0, dtype=dtype, device=graphs.x.device)
-    if graphs.edge_attr is None:
-        raise ValueError(
-            "the model reads edge features, but the batch has no 'edge_attr'; build it without: Features()"
-        )
-    if features.categorical:
-        return one_hot(graphs.edge_attr, features.categorical, dtype)
-    return graphs.edge_attr.to(dtype)
+    given = require_edges(graphs.edge_attr)
+    return one_hot(given, features.categorical, dtype) if features.categorical else given.to(dtype)

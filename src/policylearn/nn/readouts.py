@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from policylearn.bags import NO_PICK, Bag, Graphs
 from policylearn.nn.pooling import CopyPool, Pooled
-from policylearn.nn.segments import segment_mean, segment_sum
+from policylearn.nn.segments import group_mean, segment_mean, segment_sum
 from policylearn.settings import CopyPooling, NodePooling
 
 Level = Literal["graph", "node"]
@@ -114,11 +114,9 @@ class NodesThenCopies(nn.Module):
     def of_copies(self, states: Tensor, bag: Bag) -> Tensor:
         """One vector per copy, ``(R, C) -> (S, C)``; a copy without nodes has zeros."""
         count = len(bag.roots)
-        total = segment_sum(states, bag.copy, count)
         if self.nodes == "sum":
-            return total
-        rows = torch.bincount(bag.copy, minlength=count).clamp(min=1).unsqueeze(1)
-        mean = total / rows.to(total.dtype)
+            return segment_sum(states, bag.copy, count)
+        mean = group_mean(states, bag.copy, count)
         if self.nodes == "mean":
             return mean
         at_root = (bag.node == bag.root).unsqueeze(1)

@@ -17,6 +17,12 @@ def segment_mean(values: Tensor, batch: Tensor, ptr: Tensor) -> Tensor:
     return segment_sum(values, batch, len(ptr) - 1) / sizes.view(-1, *([1] * (values.dim() - 1)))
 
 
+def group_mean(values: Tensor, group: Tensor, count: int) -> Tensor:
+    """Mean over the rows of each group, ``(R, C) -> (count, C)``; zeros for a group without any."""
+    rows = torch.bincount(group, minlength=count).clamp(min=1).unsqueeze(1)
+    return segment_sum(values, group, count) / rows.to(values.dtype)
+
+
 def segment_max(values: Tensor, batch: Tensor, num_graphs: int) -> Tensor:
     """Largest value of each graph, ``(N,) -> (G,)``."""
     lowest = values.new_full((num_graphs,), -torch.inf)

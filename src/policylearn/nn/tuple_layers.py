@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from policylearn.bags import Bag, Graphs
-from policylearn.nn.features import Features, build_edge_encoder
+from policylearn.nn.features import Features, build_edge_encoder, require_edges
 from policylearn.nn.norms import RowBatchNorm
 from policylearn.nn.sums import gin_sum, gine_sum
 
@@ -80,9 +80,7 @@ class TupleLayer(nn.Module):
         if self.edges is None:
             summed = gin_sum(states, bag, scale)
         else:
-            if edge_attr is None:
-                raise ValueError("the layer reads edge features, but the batch has no 'edge_attr'; build it without")
-            term = self.edges(edge_attr)
+            term = self.edges(require_edges(edge_attr))
             summed = gine_sum(states, bag, scale, term.values, term.index)
         out: Tensor = self.norm2(self.lin2(torch.relu(self.norm1(self.lin1(summed)))))
         return out if self.last else torch.relu(out)

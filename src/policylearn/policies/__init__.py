@@ -4,7 +4,7 @@ from policylearn.policies.decks import Deck, RandomDeck
 from policylearn.policies.draws import Pick, selection_of, top_nodes
 from policylearn.policies.estimators import Estimator, Gapped, Imle, Reinforce, Rloo, StraightThrough, leave_one_out
 from policylearn.policies.fixed import FullPolicy, NoPolicy
-from policylearn.policies.learned import BagView, LearnedPolicy, View
+from policylearn.policies.learned import BagView, LearnedPolicy, View, as_learned, draw_picks
 from policylearn.policies.masks import keep_best, kept_sizes, node_uniform
 from policylearn.policies.protocol import (
     Evidence,
@@ -37,8 +37,10 @@ __all__ = [
     "Rloo",
     "StraightThrough",
     "View",
+    "as_learned",
     "bags_per_graph",
     "degree",
+    "draw_picks",
     "keep_best",
     "kept_sizes",
     "leave_one_out",

@@ -20,7 +20,7 @@ from policylearn.nn import (
 )
 from policylearn.policies.draws import Pick, gumbel, log_prob_of, selection_of, top_nodes
 from policylearn.policies.estimators import Estimator, Reinforce
-from policylearn.policies.protocol import Evidence, check_picks, unpicked
+from policylearn.policies.protocol import Evidence, Policy, check_picks, unpicked
 from policylearn.settings import Mode
 
 
@@ -240,3 +240,16 @@ class BagView:
         policy = self.policy
         dtype = dtype_of(policy.encoder, policy.selector)
         return policy.rule(self.graphs, selection, dtype=dtype, unmarked=unmarked)
+
+
+def as_learned(policy: Policy) -> LearnedPolicy:
+    """A policy that is known to be a learned one, or a `TypeError`."""
+    if not isinstance(policy, LearnedPolicy):
+        raise TypeError(f"expected a LearnedPolicy (got {type(policy).__name__}); build one with the policy 'learned'")
+    return policy
+
+
+def draw_picks(policy: Policy, graphs: Graphs, *, generator: torch.Generator) -> Selection:
+    """Picks that are drawn as in training, also by a policy that is being evaluated."""
+    drawn = {"sample": True} if isinstance(policy, LearnedPolicy) else {}
+    return policy(graphs, generator=generator, **drawn)

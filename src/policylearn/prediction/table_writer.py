@@ -109,11 +109,7 @@ def check(predictor: Predictor, source: Path, output: Path, wanted: Wanted | Non
         raise ValueError(
             f"the model '{config.method}' of {predictor.run.folder} looks at no picked nodes; leave --picks out"
         )
-    if (
-        wanted.picks
-        and config.model == POLICY
-        and (selection.name == "none" or (selection.picks == 0 and selection.name != "full"))
-    ):
+    if wanted.picks and config.model == POLICY and selection.marks_nothing:
         raise ValueError(f"the policy '{selection.name}' of {predictor.run.folder} picks no nodes; leave --picks out")
     if predictor.calibration is not None and wanted.level not in predictor.calibration.levels:
         known = ", ".join(f"{level:g}" for level in predictor.calibration.levels)

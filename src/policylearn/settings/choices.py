@@ -13,4 +13,8 @@ EstimatorName = Literal["reinforce", "rloo", "straight_through", "gapped", "imle
 RuleName = Literal["mark", "ego", "delete"]
 PoolingOrder = Literal["copies", "nodes"]
 PolicyName = Literal["learned", "random", "full", "none", "degree", "centrality"]
+LEARNING: tuple[str, ...] = ("learned",)
+"""Policies whose picks are learned: mode, estimator and the like are settings of theirs alone."""
+COUNTING: tuple[str, ...] = ("learned", "random", "degree", "centrality")
+"""Policies that make as many picks as 'picks' says."""
 ConvName = Literal["gin", "gcn", "sage", "gatv2"]

@@ -8,6 +8,8 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from policylearn.settings.choices import LEARNING
+from policylearn.settings.model_config import PolicyConfig
 from policylearn.settings.run_config import POLICY
 
 MACHINE_SETTINGS = (
@@ -58,7 +60,7 @@ def flat(config: Any) -> dict[str, Any]:
     walk("", {key: value for key, value in content.items() if key != "grid"})
     if found.get("model", POLICY) != POLICY:
         return {key: value for key, value in found.items() if key.split(".")[0] not in OF_POLICIES}
-    if found.get("selection.name", "learned") != "learned":
+    if found.get("selection.name", PolicyConfig.name) not in LEARNING:
         found = {key: value for key, value in found.items() if not _of_learned(key)}
     return found
 

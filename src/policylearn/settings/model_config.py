@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from policylearn.settings.choices import (
+    COUNTING,
+    LEARNING,
     Baseline,
     ConvName,
     CopyPooling,
@@ -76,6 +78,21 @@ class PolicyConfig:
     """Let the policy look with the prediction network's own encoder, so that each copy is computed once for both."""
     seed: int = 0
     """Of the random policy's draws in evaluation."""
+
+    @property
+    def learns(self) -> bool:
+        """Whether picks are learned."""
+        return self.name in LEARNING
+
+    @property
+    def counts_picks(self) -> bool:
+        """Whether there are as many picks as `picks` says."""
+        return self.name in COUNTING
+
+    @property
+    def marks_nothing(self) -> bool:
+        """Whether there is the unmarked graph alone."""
+        return self.name == "none" or (self.counts_picks and self.picks == 0)
 
 
 @dataclass(frozen=True)

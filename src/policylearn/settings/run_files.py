@@ -84,14 +84,14 @@ def batch_warning(folder: Path, config: RunConfig, batch_size: int) -> str:
 
 
 def _batch_reason(config: RunConfig) -> str:
-    paper = config.selection.name == "learned" and config.selection.mode == "paper"
+    paper = config.selection.learns and config.selection.mode == "paper"
     return "was trained in 'paper' mode" if paper else "has batch norms without running statistics"
 
 
 def _depended_on_batch(config: RunConfig) -> bool:
     """What version 0.1 did not write down: whether norms took their statistics from the batch in evaluation."""
     selection, prediction = config.selection, config.prediction
-    in_policy = selection.name == "learned" and selection.mode == "paper" and selection.picks > 0
+    in_policy = selection.learns and selection.mode == "paper" and selection.picks > 0
     return in_policy or (prediction.norm == "batch" and not prediction.track_running_stats)
 
 

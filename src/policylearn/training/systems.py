@@ -88,11 +88,10 @@ def model_settings(config: RunConfig) -> Mapping[str, Any]:
     selection = config.selection
     if config.model != POLICY:
         return {"model": config.model, "policy": None, "picks": None, "mode": None, "estimator": None}
-    learns = selection.name == "learned"
     return {
         "model": config.model,
         "policy": selection.name,
         "picks": selection.picks,
-        "mode": selection.mode if learns else None,
-        "estimator": selection.estimator if learns else None,
+        "mode": selection.mode if selection.learns else None,
+        "estimator": selection.estimator if selection.learns else None,
     }

@@ -12,7 +12,16 @@ from torch.nn import functional
 from policylearn.bags import Graphs
 from policylearn.models.protocol import AnyBatch, mean_loss
 from policylearn.models.registry import Inputs, System, TransformSpec, built, register
-from policylearn.nn import Features, NodeEncoder, build_edge_encoder, node_numbers, node_width, segment_sum
+from policylearn.nn import (
+    Features,
+    NodeEncoder,
+    build_edge_encoder,
+    group_mean,
+    node_numbers,
+    node_width,
+    require_edges,
+    segment_sum,
+)
 from policylearn.nn.cell_layers import DIMENSIONS, CellComplex, CellLayer, CellNorm
 
 CellFeatures = Literal["embedding", "mean", "sum"]
@@ -94,14 +103,9 @@ class CIN(nn.Module):
             seen.append(states)
         if self.jumping:
             states = [torch.cat(of_layers, dim=1) for of_layers in zip(*seen, strict=True)]
-        vectors = []
-        for one, graph in zip(states, cells.graphs_of, strict=True):
-            total = segment_sum(one, graph, graphs.num_graphs)
-            if self.pooling == "mean":
-                count = torch.bincount(graph, minlength=graphs.num_graphs).clamp(min=1).unsqueeze(1)
-                total = total / count.to(total.dtype)
-            vectors.append(total)
-        return torch.stack(vectors)
+        pool = segment_sum if self.pooling == "sum" else group_mean
+        of_dimensions = zip(states, cells.graphs_of, strict=True)
+        return torch.stack([pool(one, graph, graphs.num_graphs) for one, graph in of_dimensions])
 
     def _first(self, graphs: Graphs, cells: CellComplex) -> list[Tensor]:
         """The states of nodes, edges and rings before the first layer."""
@@ -111,9 +115,8 @@ class CIN(nn.Module):
         nodes = self.node_embedding(graphs)
         edges, rings = cells.from_nodes(nodes, mean=False)
         if self.edge_embedding is not None:
-            if graphs.edge_attr is None:
-                raise ValueError("the model reads edge features, but the batch has no 'edge_attr'; build it without")
-            edges = self.edge_embedding(graphs.edge_attr.index_select(0, cells.columns)).each_edge()
+            given = require_edges(graphs.edge_attr)
+            edges = self.edge_embedding(given.index_select(0, cells.columns)).each_edge()
         return [functional.dropout(one, self.input_dropout, self.training) for one in (nodes, edges, rings)]
 
 

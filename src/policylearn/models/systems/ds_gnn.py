@@ -27,6 +27,7 @@ from policylearn.nn import (
     MarkedInput,
     NormedGIN,
     dtype_of,
+    group_mean,
     segment_sum,
 )
 from policylearn.policies import FullPolicy, Policy, RandomPolicy
@@ -150,9 +151,9 @@ class PooledInEveryLayer(nn.Module):
     def forward(self, vectors: Tensor, graph: Tensor, num_graphs: int) -> Tensor:
         """Pool copies, ``(S, C) -> (G, C')``."""
         for own, pooled in zip(self.own, self.pooled, strict=True):
-            mean = mean_of_copies(vectors, graph, num_graphs)
+            mean = group_mean(vectors, graph, num_graphs)
             vectors = nn.functional.elu(own(vectors) + pooled(mean).index_select(0, graph))
-        return mean_of_copies(vectors, graph, num_graphs)
+        return group_mean(vectors, graph, num_graphs)
 
 
 class PooledAtTheEnd(nn.Module):
@@ -169,16 +170,10 @@ class PooledAtTheEnd(nn.Module):
         """Pool copies, ``(S, C) -> (G, C')``."""
         for own in self.own:
             vectors = nn.functional.elu(own(vectors))
-        pools = mean_of_copies(vectors, graph, num_graphs)
+        pools = group_mean(vectors, graph, num_graphs)
         for pooled in self.pooled:
             pools = nn.functional.elu(pooled(pools))
         return pools
-
-
-def mean_of_copies(vectors: Tensor, graph: Tensor, num_graphs: int) -> Tensor:
-    """Mean over the copies of each graph, ``(S, C) -> (G, C)``."""
-    count = torch.bincount(graph, minlength=num_graphs).clamp(min=1).unsqueeze(1)
-    return segment_sum(vectors, graph, num_graphs) / count.to(vectors.dtype)
 
 
 register(

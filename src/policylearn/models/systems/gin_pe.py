@@ -8,6 +8,7 @@ from math import sqrt
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
+from torch_geometric.nn.aggr import Set2Set
 
 from policylearn.bags import Graphs
 from policylearn.models.protocol import AnyBatch, mean_loss
@@ -18,8 +19,6 @@ from policylearn.nn import (
     neighbour_sum,
     node_numbers,
     node_width,
-    segment_log_softmax,
-    segment_sum,
 )
 
 WALKS, LAPLACIAN = "walk_encoding", "laplacian_encoding"
@@ -67,32 +66,6 @@ class GINLayer(nn.Module):
         summed = (1 + self.eps) * states + neighbour_sum(states, graphs.adjacency)
         new = functional.gelu(self.norm(self.lin2(functional.gelu(self.lin1(summed)))))
         return (states + functional.dropout(new, self.dropout, self.training)) / sqrt(2)
-
-
-class Set2Set(nn.Module):
-    r"""An LSTM that asks the nodes of each graph some times what they hold.
-
-    .. math::
-        q = \mathrm{LSTM}(q^*), \quad a_v = \mathrm{softmax}_v \langle x_v, q \rangle, \quad
-        q^* = [q, \textstyle\sum_v a_v x_v]
-    """
-
-    def __init__(self, channels: int, steps: int) -> None:
-        super().__init__()
-        self.lstm, self.steps = nn.LSTM(2 * channels, channels), steps
-
-    def forward(self, states: Tensor, graphs: Graphs) -> Tensor:
-        """Read out, ``(N, C) -> (G, 2C)``."""
-        count, channels = graphs.num_graphs, states.shape[1]
-        memory = (states.new_zeros(1, count, channels), states.new_zeros(1, count, channels))
-        answer = states.new_zeros(count, 2 * channels)
-        for _ in range(self.steps):
-            question, memory = self.lstm(answer.unsqueeze(0), memory)
-            question = question.squeeze(0)  # (1, G, C) -> (G, C)
-            scores = (states * question.index_select(0, graphs.batch)).sum(1)
-            attention = segment_log_softmax(scores, graphs.batch, count).exp().unsqueeze(1)
-            answer = torch.cat([question, segment_sum(attention * states, graphs.batch, count)], dim=1)
-        return answer
 
 
 class EncodedGIN(nn.Module):
@@ -168,7 +141,7 @@ class EncodedGIN(nn.Module):
         states = torch.cat([types, self.lap(vectors), self.rw(graphs.extras[WALKS].to(dtype))], dim=1)
         for layer in self.layers:
             states = layer(states, graphs)
-        hidden = torch.relu(self.head["lin1"](self.set2set(states, graphs)))
+        hidden = torch.relu(self.head["lin1"](self.set2set(states, graphs.batch, dim_size=graphs.num_graphs)))
         output: Tensor = self.head["lin2"](hidden)
         return output
 

@@ -12,7 +12,17 @@ from torch import Tensor, nn
 from policylearn.bags import MAX_ROWS, Bag, Graphs, attached, attached_ego_nets, check_rows
 from policylearn.models.protocol import AnyBatch, mean_loss
 from policylearn.models.registry import Inputs, System, TransformSpec, built, register
-from policylearn.nn import EdgeTerm, Features, NodeEncoder, RowBatchNorm, build_edge_encoder, gine_sum, segment_sum
+from policylearn.nn import (
+    EdgeTerm,
+    Features,
+    NodeEncoder,
+    RowBatchNorm,
+    build_edge_encoder,
+    gine_sum,
+    group_mean,
+    require_edges,
+    segment_sum,
+)
 
 Part = Literal["centroid", "subgraph", "context"]
 Pool = Literal["sum", "mean"]
@@ -127,10 +137,8 @@ class AKLayer(nn.Module):
 
     def _edge_term(self, graphs: Graphs) -> EdgeTerm:
         attr = graphs.edge_attr if self.has_edges else graphs.edge_index.new_zeros(graphs.edge_index.shape[1], 1)
-        if attr is None:
-            raise ValueError("the model reads edge features, but the batch has no 'edge_attr'; build it without any")
         assert self.edges is not None
-        term: EdgeTerm = self.edges(attr)
+        term: EdgeTerm = self.edges(require_edges(attr))
         return term
 
 
@@ -199,8 +207,7 @@ class GNNAK(nn.Module):
 
 def pooled(rows: Tensor, group: Tensor, count: int, how: Pool) -> Tensor:
     """Sum or mean of each group's rows, ``(R, C) -> (count, C)``; every group has some."""
-    total = segment_sum(rows, group, count)
-    return total if how == "sum" else total / torch.bincount(group, minlength=count).unsqueeze(1).to(total.dtype)
+    return (segment_sum if how == "sum" else group_mean)(rows, group, count)
 
 
 @dataclass(frozen=True)

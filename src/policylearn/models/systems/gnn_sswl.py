@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from policylearn.bags import MAX_ROWS, Bag, Graphs, Selection, attached, check_rows, every_root, mark_nodes
 from policylearn.models.protocol import AnyBatch, mean_loss
 from policylearn.models.registry import Inputs, System, TransformSpec, built, register
-from policylearn.nn import MLP, Features, NodeEncoder, RowBatchNorm, build_gin, segment_sum
+from policylearn.nn import MLP, Features, NodeEncoder, NormedMLP, RowBatchNorm, build_gin, segment_sum
 
 
 @dataclass(frozen=True)
@@ -47,20 +47,6 @@ class Pairs:
         return Pairs(within, across, turned, own)
 
 
-class NormedMLP(nn.Module):
-    """``W2 relu(BN(W1 z + b1)) + b2``, C wide."""
-
-    def __init__(self, channels: int) -> None:
-        super().__init__()
-        self.lin1, self.norm = nn.Linear(channels, channels), RowBatchNorm(channels)
-        self.lin2 = nn.Linear(channels, channels)
-
-    def forward(self, rows: Tensor) -> Tensor:
-        """Map, ``(R, C) -> (R, C)``."""
-        out: Tensor = self.lin2(torch.relu(self.norm(self.lin1(rows))))
-        return out
-
-
 class PairLayer(nn.Module):
     r"""One layer over pairs.
 
@@ -78,7 +64,7 @@ class PairLayer(nn.Module):
         super().__init__()
         self.within = build_gin(channels, channels, edges=edge_features)
         self.across = build_gin(channels, channels, edges=edge_features)
-        self.own = NormedMLP(channels) if own else None
+        self.own = NormedMLP(channels, channels) if own else None
         self.eps = nn.Parameter(torch.zeros(1)) if own else None
         self.norm = RowBatchNorm(channels)
 
@@ -126,7 +112,7 @@ class GNNSSWL(nn.Module):
         self.node_encoder = NodeEncoder(node_features, channels)
         self.distances = nn.Embedding(cap + 1, channels)
         self.layers = nn.ModuleList(PairLayer(channels, edge_features, own=own) for _ in range(layers))
-        self.pool = NormedMLP(channels)
+        self.pool = NormedMLP(channels, channels)
         self.norm = RowBatchNorm(channels)
         self.head = MLP(channels, 2 * channels, outputs)
 

@@ -27,7 +27,7 @@ from policylearn.nn import (
 CODES = "cycle_code"
 
 
-class NormedMLP(nn.Module):
+class GSNMLP(nn.Module):
     """Linear map, batch norm, relu, linear map."""
 
     def __init__(self, inputs: int, channels: int, outputs: int) -> None:
@@ -59,8 +59,8 @@ class GSNLayer(nn.Module):
 
     def __init__(self, inputs: int, codes: int, edges: int, channels: int) -> None:
         super().__init__()
-        self.message = NormedMLP(2 * inputs + 2 * codes + edges, channels, channels)
-        self.update = NormedMLP(inputs + channels, channels, channels)
+        self.message = GSNMLP(2 * inputs + 2 * codes + edges, channels, channels)
+        self.update = GSNMLP(inputs + channels, channels, channels)
         self.norm = RowBatchNorm(channels)
 
     def forward(self, states: Tensor, codes: Tensor | None, edges: Tensor, graphs: Graphs) -> Tensor:
@@ -104,7 +104,7 @@ class GSN(nn.Module):
         first = GSNLayer(node_width(node_features), sum(codes), edge_width(edge_features), channels)
         later = (GSNLayer(channels, 0, edge_width(edge_features), channels) for _ in range(layers - 1))
         self.layers = nn.ModuleList([first, *later])
-        self.head = NormedMLP(channels, channels, outputs)
+        self.head = GSNMLP(channels, channels, outputs)
 
     def forward(self, batch: AnyBatch, *, generator: torch.Generator | None = None) -> Tensor:
         """Predict, ``(G, outputs)``."""

@@ -21,6 +21,7 @@ from policylearn.nn import (
     build_edge_encoder,
     gin_sum,
     gine_sum,
+    require_edges,
 )
 from policylearn.policies import RankedPolicy
 from policylearn.settings import NodePooling
@@ -130,9 +131,7 @@ class HyMNEncoder(nn.Module):
         if self.edge_embedding is None:  # every edge adds the same nothing
             columns = graphs.edge_index.shape[1]
             return EdgeTerm(nodes.new_zeros(1, nodes.shape[1]), graphs.batch.new_zeros(columns))
-        if graphs.edge_attr is None:
-            raise ValueError("the model reads edge features, but the batch has no 'edge_attr'; build it without them")
-        term: EdgeTerm = self.edge_embedding(graphs.edge_attr)
+        term: EdgeTerm = self.edge_embedding(require_edges(graphs.edge_attr))
         return term
 
 

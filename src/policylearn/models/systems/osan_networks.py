@@ -28,8 +28,10 @@ from policylearn.nn import (
     edge_width,
     gather,
     gine_sum,
+    group_mean,
     node_numbers,
     node_width,
+    require_edges,
     segment_mean,
     segment_sum,
 )
@@ -92,8 +94,7 @@ class MaskedCopies:
         """The mean over the rows that count, ``(R, C) -> (copies, C)``; no gradient reaches how many they are."""
         copies = len(self.bag.roots)
         if self.rows is None:
-            count = torch.bincount(self.bag.copy, minlength=copies).unsqueeze(1).to(states.dtype)
-            return segment_sum(states, self.bag.copy, copies) / count
+            return group_mean(states, self.bag.copy, copies)
         count = segment_sum(self.rows.detach(), self.bag.copy, copies)
         return segment_sum(states * self.rows, self.bag.copy, copies) / count
 
@@ -145,9 +146,7 @@ class EmbeddedEdges(nn.Module):
     def forward(self, graphs: Graphs) -> EdgeTerm:
         """A table of vectors, or one per edge."""
         assert self.encoder is not None
-        if graphs.edge_attr is None:
-            raise ValueError("the layer has an edge encoder, but the batch has no 'edge_attr'; use Features()")
-        term: EdgeTerm = self.encoder(graphs.edge_attr)
+        term: EdgeTerm = self.encoder(require_edges(graphs.edge_attr))
         return term
 
 

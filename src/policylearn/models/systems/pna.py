@@ -14,7 +14,16 @@ from torch.nn import functional
 from policylearn.bags import Adjacency, Graphs
 from policylearn.models.protocol import AnyBatch, mean_loss
 from policylearn.models.registry import Inputs, System, TransformSpec, register, values
-from policylearn.nn import Features, NodeEncoder, RowBatchNorm, build_edge_encoder, collect, gather, segment_sum
+from policylearn.nn import (
+    Features,
+    NodeEncoder,
+    RowBatchNorm,
+    build_edge_encoder,
+    collect,
+    gather,
+    require_edges,
+    segment_sum,
+)
 
 VARIANCE_FLOOR = 1e-5
 
@@ -209,9 +218,7 @@ class PNA(nn.Module):
         """The edges' vectors in the order of messages, ``(E, De)``; no columns without edge features."""
         if self.edge_embedding is None:
             return states.new_zeros(graphs.adjacency.num_edges, 0)
-        if graphs.edge_attr is None:
-            raise ValueError("the model reads edge features, but the batch has no 'edge_attr'; build it without them")
-        each: Tensor = self.edge_embedding(graphs.edge_attr).each_edge()
+        each: Tensor = self.edge_embedding(require_edges(graphs.edge_attr)).each_edge()
         return each.index_select(0, graphs.adjacency.edge)
 
 

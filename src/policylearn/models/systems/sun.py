@@ -26,7 +26,7 @@ from policylearn.nn import (
     GINForm,
     MarkedInput,
     NormedGIN,
-    RowBatchNorm,
+    NormedMLP,
     dtype_of,
     segment_sum,
 )
@@ -60,23 +60,6 @@ class SUNSettings:
     """Rows (node and copy) held at once; more are refused."""
 
 
-class PointwiseMLP(nn.Module):
-    """``lin2(relu(norm(lin1(x))))``."""
-
-    def __init__(self, inputs: int, channels: int) -> None:
-        super().__init__()
-        self.lin1, self.norm, self.lin2 = (
-            nn.Linear(inputs, channels),
-            RowBatchNorm(channels),
-            nn.Linear(channels, channels),
-        )
-
-    def forward(self, rows: Tensor) -> Tensor:
-        """Map, ``(R, inputs) -> (R, C)``."""
-        out: Tensor = self.lin2(torch.relu(self.norm(self.lin1(rows), 1)))
-        return out
-
-
 class SUNLayer(nn.Module):
     r"""One layer; row (k, v) is node v in the copy of root k.
 
@@ -94,7 +77,7 @@ class SUNLayer(nn.Module):
         inputs: channels that come in.
         channels: C.
         features: of the data.
-        mlp: whether pointwise maps are `PointwiseMLP`.
+        mlp: whether pointwise maps are `NormedMLP`.
         copy_readout: whether there are :math:`f_S` and :math:`g_S`.
     """
 
@@ -107,7 +90,7 @@ class SUNLayer(nn.Module):
             return NormedGIN(form, inputs, channels, features.edge_features)
 
         def pointwise() -> nn.Module:
-            return PointwiseMLP(inputs, channels) if mlp else nn.Linear(inputs, channels)
+            return NormedMLP(inputs, channels) if mlp else nn.Linear(inputs, channels)
 
         self.own, self.own_root, self.shared, self.shared_root = conv(), conv(), conv(), conv()
         self.vv, self.kk, self.kv, self.root = pointwise(), pointwise(), pointwise(), pointwise()

@@ -35,7 +35,7 @@ class Part:
     @property
     def estimator(self) -> EstimatorName | None:
         """Of training a learned policy; elsewhere there is nothing to estimate."""
-        return "rloo" if self.case.policy == "learned" and self.phase == "train" else None
+        return "rloo" if self.case.learns and self.phase == "train" else None
 
     @property
     def title(self) -> str:

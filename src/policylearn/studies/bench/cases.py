@@ -9,6 +9,7 @@ from typing import Literal
 
 from policylearn.models import EstimatorName, NetworkConfig, PolicyConfig
 from policylearn.settings import PolicyName
+from policylearn.settings.choices import LEARNING
 from policylearn.wording import hint
 
 Phase = Literal["train", "infer"]
@@ -29,6 +30,11 @@ class Case:
     name: str
     policy: PolicyName
     picks: int = 0
+
+    @property
+    def learns(self) -> bool:
+        """Whether picks are learned."""
+        return self.policy in LEARNING
 
     @property
     def title(self) -> str:
@@ -135,7 +141,7 @@ class CaseGroup:
 
     def estimators(self, case: Case) -> tuple[EstimatorName | None, ...]:
         """Training a learned policy is measured with both; elsewhere there is nothing to estimate."""
-        return ("straight_through", "rloo") if case.policy == "learned" and self.phase == "train" else (None,)
+        return ("straight_through", "rloo") if case.learns and self.phase == "train" else (None,)
 
 
 def plan(settings: Settings) -> list[CaseGroup]:

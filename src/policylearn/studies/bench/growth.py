@@ -16,7 +16,7 @@ from policylearn.data.synthetic.assembly import one_graph
 from policylearn.fast import accelerate
 from policylearn.models import ModelConfig, NetworkConfig, PolicyConfig, SubgraphGNN, build_model, calibrate
 from policylearn.nn import Graphs
-from policylearn.policies import LearnedPolicy
+from policylearn.policies import as_learned
 from policylearn.studies.bench.cases import Settings
 from policylearn.studies.bench.interleave import TimedStep, interleave
 from policylearn.studies.bench.record import Growth, OverOnce
@@ -87,8 +87,7 @@ def measure_over_once(family: str, settings: Settings, tell: Callable[[str, int]
     """
     graphs = Graphs.of(draw_graph(family, settings.growth_nodes))
     model = prepared_model(family, MANY_PICKS, settings.network)
-    assert isinstance(model.policy, LearnedPolicy), "the model was built with a learned policy"
-    single = copy.copy(model.policy)  # the same networks
+    single = copy.copy(as_learned(model.policy))  # the same networks
     single.picks = 1
     nothing = Selection(graphs.ptr.new_zeros(0, graphs.num_graphs))
 

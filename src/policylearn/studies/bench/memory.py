@@ -81,7 +81,7 @@ def replicated_bytes(config: ModelConfig, case: Case, phase: Phase, batch: Batch
     sizes = batch.ptr.diff()
     edges = torch.bincount(batch.batch[batch.edge_index[0]], minlength=len(sizes))
     bag = sizes + 1 if case.policy == "full" else torch.full_like(sizes, case.picks + 1)
-    selection = case.picks * (case.picks + 1) // 2 if case.policy == "learned" else 0
+    selection = case.picks * (case.picks + 1) // 2 if case.learns else 0
     channels, layers = config.prediction.channels, config.prediction.layers
     copies = bag + selection if phase == "train" else bag
     rows, messages = int((sizes * copies).sum()), int((edges * copies).sum())

@@ -91,9 +91,8 @@ def ratio_between(
     """One case's time over another's with the same contender; a learned policy is trained as the paper does it."""
     times = []
     for name in (case, base):
-        estimator = (
-            "straight_through" if phase == "train" and CASES[name].policy == "learned" and contender == "ours" else None
-        )
+        learns = CASES[name].learns and phase == "train" and contender == "ours"
+        estimator = "straight_through" if learns else None
         timing = report.find(dataset, name, phase, contender, estimator=estimator, deterministic=deterministic)
         if timing is None or not timing.ms:
             return None

@@ -56,7 +56,7 @@ def times_table(report: BenchReport, dataset: str, phase: str, deterministic: bo
             f"{paired_ratio(peer.ms, t.ms):.2f} x" if peer and peer.ms else "",
             spread(limit) if limit else "",
             f"{paired_ratio(t.ms, limit.ms):.2f} x" if limit else "",
-            f"{paired_ratio(t.ms, random.ms):.2f} x" if random and CASES[t.case].policy == "learned" else "",
+            f"{paired_ratio(t.ms, random.ms):.2f} x" if random and CASES[t.case].learns else "",
             mebibytes(t),
             mebibytes(peer) if peer else "",
         )

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
+from policylearn.settings.choices import LEARNING
 from policylearn.settings.run_config import POLICY
 from policylearn.training import RunConfig, with_setting
 from policylearn.training.presets import preset
@@ -142,6 +143,11 @@ class Experiment:
     settings: tuple[tuple[str, Any], ...] = ()
     measure: Measure = "metric"
     model: str = POLICY
+
+    @property
+    def learns(self) -> bool:
+        """Whether picks are learned."""
+        return self.policy in LEARNING
 
     @property
     def slug(self) -> str:

@@ -9,6 +9,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
+from policylearn.settings.choices import LEARNING
 from policylearn.settings.flat import OF_LEARNED, OF_POLICIES, flat, plain, short_hash
 from policylearn.settings.run_config import POLICY
 from policylearn.studies.experiments.declaration import ABSENT, Cell, Experiment, Repeat, Table
@@ -88,7 +89,7 @@ def plan(table: Table, wish: Wish) -> list[Job]:
     jobs = [
         job
         for cell in cells
-        for estimator in (wish.estimators if cell.row.method.policy == "learned" and wish.estimators else (None,))
+        for estimator in (wish.estimators if cell.row.method.policy in LEARNING and wish.estimators else (None,))
         for job in jobs_of(cell, wish, estimator)
     ]
     return sorted(jobs, key=lambda job: job.repeat)  # a stable sort keeps the cells' order
@@ -144,7 +145,7 @@ def is_read(key: str, experiment: Experiment) -> bool:
         return group not in OF_POLICIES
     if group == "system":
         return False
-    return experiment.policy == "learned" or not (group == "selection" and inner[0] in OF_LEARNED)
+    return experiment.learns or not (group == "selection" and inner[0] in OF_LEARNED)
 
 
 def repeated(config: RunConfig, kind: Repeat, number: int) -> RunConfig:

@@ -179,7 +179,7 @@ def contest(groups: Groups) -> str:
     """Learned against random picks, wherever both were run with the same number of epochs."""
     rows = []
     for experiment in sorted(groups, key=lambda e: (e.dataset, e.slug)):
-        if experiment.policy != "learned" or experiment.measure != "metric":
+        if not experiment.learns or experiment.measure != "metric":
             continue
         twin = Experiment(experiment.dataset, "random", experiment.picks, experiment.target, experiment.settings)
         for learned in choose_groups(groups[experiment])[0]:

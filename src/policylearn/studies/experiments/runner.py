@@ -115,7 +115,7 @@ def record_of(
     curve: dict[str, list[float]],
 ) -> Record:
     """A job's record."""
-    cell, config, learned = job.cell, job.config, job.experiment.policy == "learned"
+    cell, config, learned = job.cell, job.config, job.experiment.learns
     apart = (*REPEATED, *SHOWN_APART, *(("optim.decay_every",) if job.schedule else ()))
     changed = {key: value for key, value in differences(config, job.paper, RunConfig()).items() if key not in apart}
     return Record(

@@ -67,7 +67,7 @@ class RunGroup:
     @property
     def changed(self) -> dict[str, Any]:
         """Settings that differ from the paper's and that the policy reads, by dotted name."""
-        unread = () if self.first.experiment.policy == "learned" else (SELECTION_RATE,)
+        unread = () if self.first.experiment.learns else (SELECTION_RATE,)
         return {key: value for key, value in sorted(self.first.changed.items()) if key not in unread}
 
     @property

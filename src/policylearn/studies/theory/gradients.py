@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from policylearn.models import EstimatorName, PolicyConfig, SubgraphGNN, build_estimator, calibrate
-from policylearn.policies import LearnedPolicy
+from policylearn.policies import as_learned
 from policylearn.studies.theory.learning import LearningConfig, csl_task, fresh_graphs, new_model
 
 CANDIDATES: tuple[tuple[EstimatorName, float], ...] = (
@@ -113,7 +113,7 @@ def measure(config: GradientConfig, report: Callable[[float], None] | None = Non
 def with_undecided_policy(config: LearningConfig, tick: Callable[[], None]) -> SubgraphGNN:
     """A model whose prediction network has learned and whose policy has not; the policy alone is in training mode."""
     model, task = new_model(config), csl_task(config.classes)
-    policy = learned_policy(model).requires_grad_(False)
+    policy = as_learned(model.policy).requires_grad_(False)
     rest = [weight for weight in model.parameters() if weight.requires_grad]
     optimiser = torch.optim.Adam(rest, lr=config.learning_rate, fused=True)
     fresh, draws = fresh_graphs(config, 0, config.graphs), torch.Generator().manual_seed(config.seed)
@@ -131,17 +131,11 @@ def with_undecided_policy(config: LearningConfig, tick: Callable[[], None]) -> S
     return model
 
 
-def learned_policy(model: SubgraphGNN) -> LearnedPolicy:
-    """The model's policy, known to be a learned one."""
-    assert isinstance(model.policy, LearnedPolicy), "only a learned policy has gradients"
-    return model.policy
-
-
 def gradients(
     model: SubgraphGNN, config: LearningConfig, estimator: EstimatorName, tau: float, *, stream: int, batches: int
 ) -> Iterator[Tensor]:
     """Gradients of the selection network's weights, of as many bags for every estimator, ``(W,)`` each."""
-    policy, task = learned_policy(model), csl_task(config.classes)
+    policy, task = as_learned(model.policy), csl_task(config.classes)
     settings = PolicyConfig(estimator=estimator, tau=tau, samples=config.samples, standardise=False)
     policy.estimator = build_estimator(settings)
     weights = list(policy.parameters())

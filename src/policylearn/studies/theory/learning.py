@@ -26,7 +26,7 @@ from policylearn.models import (
     calibrate,
 )
 from policylearn.nn import Graphs
-from policylearn.policies import LearnedPolicy
+from policylearn.policies import draw_picks
 from policylearn.settings import NodePooling, PolicyName
 from policylearn.studies.theory.chance import covered
 
@@ -208,16 +208,8 @@ def evaluate(model: SubgraphGNN, config: LearningConfig, test: Batch) -> tuple[f
     with torch.no_grad():
         best = model.select(graphs)
         accuracy = float((model.predict(graphs, best).argmax(1) == test.y).double().mean())
-        drawn = draw(model, graphs, draws)
+        drawn = draw_picks(model.policy, graphs, generator=draws)
     return accuracy, share_covered(best, test, config), share_covered(drawn, test, config)
-
-
-def draw(model: SubgraphGNN, graphs: Graphs, generator: torch.Generator) -> Selection:
-    """Picks that are drawn as in training, from a model that is being evaluated."""
-    if isinstance(model.policy, LearnedPolicy):
-        drawn: Selection = model.policy(graphs, generator=generator, sample=True)
-        return drawn
-    return model.select(graphs, generator=generator)
 
 
 def share_covered(selection: Selection, batch: Batch, config: LearningConfig) -> float:

@@ -8,7 +8,6 @@ import torch
 from torch import Tensor
 
 from policylearn.models import ModelConfig, NetworkConfig, PolicyConfig, SubgraphGNN, build_model
-from policylearn.policies import LearnedPolicy
 from policylearn.studies.theory.weights import draw_weights, load_covering_weights
 
 CHANNELS = 8
@@ -57,6 +56,5 @@ def covering_model(picks: int, layers: int, outputs: int, generator: torch.Gener
     network = NetworkConfig(channels=CHANNELS, layers=layers, conv="gin", norm="none")
     policy = PolicyConfig(name="learned", picks=picks, norm="none", network=network)
     model = draw_weights(build_model(ModelConfig(outputs=outputs, prediction=network, policy=policy)), generator)
-    assert isinstance(model.policy, LearnedPolicy), "the configuration asks for a learned policy"
     load_covering_weights(model.policy)
     return model.double()

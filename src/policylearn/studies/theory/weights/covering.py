@@ -12,7 +12,7 @@ from torch import Tensor
 
 from policylearn.models import ModelConfig, NetworkConfig, PolicyConfig, build_model
 from policylearn.nn import GIN, NoNorm
-from policylearn.policies import LearnedPolicy
+from policylearn.policies import LearnedPolicy, Policy, as_learned
 
 CHANNELS = 2
 FAR_DOWN = 200.0
@@ -29,17 +29,16 @@ def covering_policy(picks: int, layers: int, *, mask_selected: bool = True) -> L
     """
     network = NetworkConfig(channels=CHANNELS, layers=layers, conv="gin", norm="none")
     settings = PolicyConfig(name="learned", picks=picks, norm="none", network=network, mask_selected=mask_selected)
-    policy = build_model(ModelConfig(policy=settings, prediction=network)).policy
-    assert isinstance(policy, LearnedPolicy), "the configuration asks for a learned policy"
-    return load_covering_weights(policy)
+    return load_covering_weights(build_model(ModelConfig(policy=settings, prediction=network)).policy)
 
 
-def load_covering_weights(policy: LearnedPolicy) -> LearnedPolicy:
+def load_covering_weights(given: Policy) -> LearnedPolicy:
     """Replace the weights of a selection network by covering ones, and return it in evaluation mode.
 
     Args:
-        policy: with GIN layers without norms, at least two channels and slots pooled by mean or sum.
+        given: learned, with GIN layers without norms, at least two channels and slots pooled by mean or sum.
     """
+    policy = as_learned(given)
     floods = [module for module in policy.modules() if isinstance(module, GIN)]
     plain = floods and all(isinstance(layer.norm, NoNorm) and layer.lin1.out_features >= 2 for layer in floods)
     if not plain or policy.pool.how == "min":
