@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from policylearn.bags import NO_PICK, Bag, Graphs, attached_ego_nets
 from policylearn.data.transforms.distances import Distances
-from policylearn.data.transforms.ego_nets import EgoNets
+from policylearn.data.transforms.ego_nets import AttachedEgoNets
 from policylearn.models.systems.gnn_ak import GNNAK
 from policylearn.models.systems.gnn_sswl import GNNSSWL
 from policylearn.models.systems.ngnn import NGNN
@@ -138,7 +138,7 @@ def test_gnn_ak(path: Path, dtype: torch.dtype) -> None:
         pool={"add": "sum", "mean": "mean"}[meta["pool"]],
         dropout=meta["dropout"],
     )
-    graphs = Graphs.of(case.batch(**computed(case, EgoNets(meta["hops"]))))
+    graphs = Graphs.of(case.batch(**computed(case, AttachedEgoNets(meta["hops"]))))
     check_rows_and_edges(case, attached_ego_nets(graphs), case["subgraph/hop"].unsqueeze(1))
     check_case(case, model, graphs, AK_NAMES)
 
@@ -208,7 +208,7 @@ NGNN_NAMES = renamer(
 
 def nested_graphs(case: Case) -> Graphs:
     """The graphs with their ego nets, whose rows, labels and resistances are those of the case."""
-    transform = EgoNets(case.meta["height"], arrivals=True, resistance=case.meta["resistance"])
+    transform = AttachedEgoNets(case.meta["height"], arrivals=True, resistance=case.meta["resistance"])
     graphs = Graphs.of(case.batch(**computed(case, transform)))
     bag = labelled_ego_nets(graphs, resistance=case.meta["resistance"])
     first = bag.marks[:, 0] + 1

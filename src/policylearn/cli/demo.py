@@ -12,12 +12,12 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import TaskID
 
-    from policylearn.studies.theory import Evaluation, Learned, Method
+    from policylearn.studies.theory import Evaluation, Learned, LearningMethod
 
 HELP = "learn to tell graphs apart that ordinary message passing cannot, in a minute, and write a report"
 
 HEADINGS = ("method", "T", "accuracy", "coverage", "seconds")
-NAMES: dict[Method, str] = {"none": "none", "random": "random", "reinforce": "learned"}
+NAMES: dict[LearningMethod, str] = {"none": "none", "random": "random", "reinforce": "learned"}
 """What is trained, in this order, and what it is called."""
 
 

@@ -23,7 +23,7 @@ from policylearn.explain import (
     trace,
     write_report,
 )
-from policylearn.studies.theory import Learned, LearningConfig, Method, covered, success_without_replacement
+from policylearn.studies.theory import Learned, LearningConfig, LearningMethod, covered, success_without_replacement
 
 SHOWN = 50
 """Graphs among which the one to show is looked for."""
@@ -31,7 +31,7 @@ SHOWN = 50
 
 def write_demo(
     runs: Sequence[Learned],
-    names: Mapping[Method, str],
+    names: Mapping[LearningMethod, str],
     headings: Sequence[str],
     rows: Sequence[Sequence[str]],
     folder: Path,
@@ -147,7 +147,7 @@ def last_state(panel: TracePanel) -> Panel:
     )
 
 
-def draw_progress(runs: Sequence[Learned], names: Mapping[Method, str], path: Path) -> Path:
+def draw_progress(runs: Sequence[Learned], names: Mapping[LearningMethod, str], path: Path) -> Path:
     """Accuracy and coverage over the steps."""
     charts = [
         Chart(

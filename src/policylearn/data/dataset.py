@@ -17,7 +17,8 @@ from policylearn.data.root import data_root
 from policylearn.data.splits import PARTS, Split, official_splits, stratified_folds
 from policylearn.data.subset import targets_are_per_node
 from policylearn.data.synthetic import is_synthetic, synthetic_dataset, synthetic_names
-from policylearn.data.tasks import Level, Scaling, Task
+from policylearn.data.tasks import Scaling, Task
+from policylearn.settings import Level
 from policylearn.wording import hint
 
 

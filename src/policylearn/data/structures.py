@@ -11,8 +11,8 @@ import numpy as np
 
 from policylearn.data.arrays import Array, DataError, check_finite, check_pointer
 
-Level = Literal["node", "edge", "graph"]
-LEVELS: tuple[str, ...] = get_args(Level)
+StructureLevel = Literal["node", "edge", "graph"]
+LEVELS: tuple[str, ...] = get_args(StructureLevel)
 REAL_COLUMNS = "x_real"
 """The one name with a meaning: float columns of the nodes, which the network reads beside ``x``."""
 
@@ -40,7 +40,7 @@ class Structure:
     """
 
     values: Array
-    ptr: Array | Level
+    ptr: Array | StructureLevel
     points_to: str | None = None
 
     def pointer(self, node_ptr: Array, edge_ptr: Array) -> Array:

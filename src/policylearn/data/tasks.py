@@ -6,11 +6,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from policylearn.settings import Level
+
 if TYPE_CHECKING:
     from torch import Tensor
 
 Kind = Literal["regression", "binary", "classes"]
-Level = Literal["graph", "node"]
 Metric = Literal["mae", "rmse", "rocauc", "accuracy"]
 Loss = Literal["l1", "mse", "bce", "cross_entropy"]
 

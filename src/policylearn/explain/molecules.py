@@ -21,7 +21,7 @@ MOST_ATOMS = 150
 
 
 @dataclass(frozen=True)
-class Step:
+class PickStep:
     """One pick.
 
     Args:
@@ -52,7 +52,7 @@ class PickedMolecule:
 
     smiles: str
     svg: str
-    steps: tuple[Step, ...]
+    steps: tuple[PickStep, ...]
     atoms: tuple[Atom, ...]
 
 
@@ -118,7 +118,7 @@ def picked_molecules(predictor: Predictor, smiles: Sequence[str]) -> list[Picked
     ]
 
 
-def steps_of(smiles: str, trace: Trace | None) -> tuple[tuple[Step, ...], tuple[Atom, ...]]:
+def steps_of(smiles: str, trace: Trace | None) -> tuple[tuple[PickStep, ...], tuple[Atom, ...]]:
     """The picks with a drawing each, and the atoms with their probabilities."""
     if trace is None or len(trace.picks) == trace.num_nodes:  # a full bag picks nothing in particular
         return (), ()
@@ -126,7 +126,7 @@ def steps_of(smiles: str, trace: Trace | None) -> tuple[tuple[Step, ...], tuple[
     for number, atom in enumerate(trace.picks):
         row = () if trace.probabilities is None else trace.probabilities[number]
         drawing = molecule_svg(smiles, chances=row, picked=trace.picks[: number + 1])
-        steps.append(Step(number + 1, atom, row[atom] if row else None, drawing))
+        steps.append(PickStep(number + 1, atom, row[atom] if row else None, drawing))
     atoms: tuple[Atom, ...] = ()
     if trace.probabilities is not None and steps:
         with rdBase.BlockLogs():

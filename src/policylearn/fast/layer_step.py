@@ -16,17 +16,17 @@ from torch import Tensor
 from torch.autograd import Function
 from torch.autograd.function import once_differentiable
 
-from policylearn.fast.mlps import MLP, BatchNormMLP, LayerNormMLP, Work, run_phases
+from policylearn.fast.mlps import BatchNormMLP, CompiledMLP, LayerNormMLP, Work, run_phases
 from policylearn.fast.rows import DTYPES, NONE, Kinds, Rows, as_rows
 from policylearn.fast.threads import Array, Piece
 
-NormKind = Literal["batch", "layer"]
+CompiledNorm = Literal["batch", "layer"]
 PER_STREAM = 9
 """Tensors of a stream: the scale of a node's own state, and weight, bias, scale and shift of both halves."""
 
 
 @dataclass(frozen=True)
-class Step:
+class LayerStep:
     """What a layer is made of besides its weights.
 
     Args:
@@ -40,14 +40,14 @@ class Step:
     """
 
     rows: Rows
-    norm: NormKind
+    norm: CompiledNorm
     eps: tuple[tuple[float, float], ...]
     width: int
     kinds: Kinds
     shared: bool
     residual: bool
 
-    def mlp(self, stream: int, flat: Sequence[Tensor], kept: Sequence[Tensor], memory: Any = None) -> MLP:
+    def mlp(self, stream: int, flat: Sequence[Tensor], kept: Sequence[Tensor], memory: Any = None) -> CompiledMLP:
         """The mlp of a stream."""
         kind = BatchNormMLP if self.norm == "batch" else LayerNormMLP
         own = flat[stream * PER_STREAM + 1 : (stream + 1) * PER_STREAM]
@@ -55,7 +55,7 @@ class Step:
 
 
 def layer_step(
-    h: Tensor, p: Tensor, values: Tensor | None, step: Step, flat: Sequence[Tensor]
+    h: Tensor, p: Tensor, values: Tensor | None, step: LayerStep, flat: Sequence[Tensor]
 ) -> tuple[list[Tensor], list[Array]]:
     """``relu(norm(gin([h, p]))) + h`` and ``relu(norm(gin(p)))``, and what batch norms found.
 
@@ -78,7 +78,7 @@ def layer_step(
 class _LayerStep(Function):
     @staticmethod
     def forward(
-        ctx: Any, step: Step, found: list[Array], h: Tensor, p: Tensor, values: Tensor | None, *flat: Tensor
+        ctx: Any, step: LayerStep, found: list[Array], h: Tensor, p: Tensor, values: Tensor | None, *flat: Tensor
     ) -> Any:
         h, p = h.detach().contiguous(), p.detach().contiguous()
         summed = [h.new_empty(len(h), h.shape[1] + p.shape[1]), torch.empty_like(p)]
@@ -124,7 +124,7 @@ def _scales(flat: Sequence[Tensor]) -> tuple[Any, Any]:
 
 
 def _sums(
-    step: Step, h: Tensor, p: Tensor, values: Tensor | None, flat: Sequence[Tensor], out: Array, mark_out: Array
+    step: LayerStep, h: Tensor, p: Tensor, values: Tensor | None, flat: Sequence[Tensor], out: Array, mark_out: Array
 ) -> Work:
     """What fills a piece of the sums along the edges."""
     from policylearn.fast.message_loops import sum_messages
@@ -143,7 +143,7 @@ def _sums(
 
 
 def _sums_gradient(
-    step: Step, h: Tensor, p: Tensor, values: Tensor | None, flat: Sequence[Tensor], summed: Array, marks: Array,
+    step: LayerStep, h: Tensor, p: Tensor, values: Tensor | None, flat: Sequence[Tensor], summed: Array, marks: Array,
     residual: Array,
 ) -> tuple[Tensor, Tensor, Tensor | None, list[Tensor]]:  # fmt: skip
     """Gradients of h, p, the values and the scales, given those of the sums and, where it has rows, of the residual."""

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 from policylearn.bags import Bag
 from policylearn.fast.inference import FixedLayer, Half, infer_layer
-from policylearn.fast.layer_step import NormKind, Step, layer_step
+from policylearn.fast.layer_step import CompiledNorm, LayerStep, layer_step
 from policylearn.fast.rows import DTYPES, Kinds, Rows, as_array, as_rows
 from policylearn.fast.threads import Array
 from policylearn.nn import (
@@ -103,7 +103,7 @@ def compiled_layer(layer: Layer, h: Tensor, p: Tensor, bag: Bag, edge_attr: Tens
     if infers:
         new = infer_layer(parts.fixed_layer(edges, residual), rows, h, p)
     else:
-        step = Step(rows, parts.kind, parts.eps, width, edges.kinds, edges.shared, residual)
+        step = LayerStep(rows, parts.kind, parts.eps, width, edges.kinds, edges.shared, residual)
         new, statistics = layer_step(h, p, edges.values, step, parts.weights())
         for norm, found in zip(parts.norms, statistics, strict=False):  # layer norms found nothing
             remember(norm, found, len(h) // width)
@@ -133,7 +133,7 @@ class LayerParts(NamedTuple):
 
     convs: list[GIN]
     norms: list[Any]
-    kind: NormKind
+    kind: CompiledNorm
     affine: Sequence[tuple[Tensor, Tensor, Tensor, Tensor]]
 
     @staticmethod
@@ -145,7 +145,7 @@ class LayerParts(NamedTuple):
             conv = cast(GIN, stream.conv)
             convs.append(conv)
             norms += [conv.norm, stream.norm]
-        kind: NormKind = "batch" if isinstance(norms[0], RowBatchNorm) else "layer"
+        kind: CompiledNorm = "batch" if isinstance(norms[0], RowBatchNorm) else "layer"
         maps = [linear for conv in convs for linear in (conv.lin1, conv.lin2)]
         owns = norms if kind == "batch" else [norm.norm for norm in norms]
         affine = [(linear.weight, linear.bias, own.weight, own.bias) for linear, own in zip(maps, owns, strict=True)]

@@ -19,11 +19,11 @@ from policylearn.fast.rows import as_array
 from policylearn.fast.threads import Array, Piece, Pieces
 
 Work = Callable[[Piece], None]
-Phase = tuple[Work, Callable[[], None] | None]
+WorkPhase = tuple[Work, Callable[[], None] | None]
 """What is done with each piece, and with all of them before the next phase; None if there is nothing to wait for."""
 
 
-def run_phases(pieces: Pieces, mlps: Sequence[Sequence[Phase]], before: Sequence[Work] = ()) -> None:
+def run_phases(pieces: Pieces, mlps: Sequence[Sequence[WorkPhase]], before: Sequence[Work] = ()) -> None:
     """Take every piece through the phases of mlps that work side by side, and first through ``before``."""
     for phases in zip(*mlps, strict=True):
         pieces.each(*before, *(work for work, _ in phases))
@@ -33,7 +33,7 @@ def run_phases(pieces: Pieces, mlps: Sequence[Sequence[Phase]], before: Sequence
                 meet()
 
 
-class MLP:
+class CompiledMLP:
     """What both kinds share: the weights, and the rows that are kept for the gradient.
 
     Args:
@@ -63,7 +63,7 @@ class MLP:
         self.x, *self.mapped = (rows.numpy() for rows in self.kept)
         self.gemm = product_address(self.dtype)
 
-    def forward(self, residual: Array, out: Array) -> list[Phase]:
+    def forward(self, residual: Array, out: Array) -> list[WorkPhase]:
         """The phases that fill ``out``, ``(R, C)``; the residual may be without rows."""
         raise NotImplementedError
 
@@ -71,7 +71,7 @@ class MLP:
         """Mean and biased variance of what went into each norm, ``(2, C)``; nothing of layer norms."""
         raise NotImplementedError
 
-    def backward(self, gradient: Array) -> list[Phase]:
+    def backward(self, gradient: Array) -> list[WorkPhase]:
         """The phases that fill ``to_x`` and the weights' gradients."""
         raise NotImplementedError
 
@@ -96,11 +96,11 @@ class MLP:
         return [torch.from_numpy(one) for one in found]
 
 
-class LayerNormMLP(MLP):
+class LayerNormMLP(CompiledMLP):
     """With layer norms, which know each row alone."""
 
-    def forward(self, residual: Array, out: Array) -> list[Phase]:
-        """See `MLP`."""
+    def forward(self, residual: Array, out: Array) -> list[WorkPhase]:
+        """See `CompiledMLP`."""
         from policylearn.fast.mlp_loops import mlp_forward
 
         self.memory = np.empty((2, 2, len(self.x)), self.dtype)  # mean and inverse deviation of each row
@@ -118,11 +118,11 @@ class LayerNormMLP(MLP):
         return [(work, None)]
 
     def found(self) -> list[Array]:
-        """See `MLP`."""
+        """See `CompiledMLP`."""
         return []
 
-    def backward(self, gradient: Array) -> list[Phase]:
-        """See `MLP`."""
+    def backward(self, gradient: Array) -> list[WorkPhase]:
+        """See `CompiledMLP`."""
         from policylearn.fast.mlp_loops import layer_backward
 
         self.begin_backward(3)
@@ -139,7 +139,7 @@ class LayerNormMLP(MLP):
         return [(work, None)]
 
     def vectors(self, half: int) -> Sequence[Array]:
-        """See `MLP`."""
+        """See `CompiledMLP`."""
         total: Array = self.sums[half].sum(axis=0)
         return list(total)
 
@@ -161,7 +161,7 @@ class Statistics:
         return Statistics(np.asarray(mean), np.asarray(variance), 1 / np.sqrt(variance + eps))
 
 
-class BatchNormMLP(MLP):
+class BatchNormMLP(CompiledMLP):
     """With batch norms that take the statistics of all rows, or of each of ``width`` copies.
 
     For the latter the copies of a node are one wide row. The bias in front of a batch norm changes nothing but the
@@ -181,8 +181,8 @@ class BatchNormMLP(MLP):
         factor = (found.inverse * scale).astype(self.dtype)
         return weight, -found.mean.astype(self.dtype), factor, shift, eps
 
-    def forward(self, residual: Array, out: Array) -> list[Phase]:
-        """See `MLP`."""
+    def forward(self, residual: Array, out: Array) -> list[WorkPhase]:
+        """See `CompiledMLP`."""
         from policylearn.fast.mlp_loops import batch_between, batch_map, norm_relu
 
         self.memory: list[Statistics] = []
@@ -220,7 +220,7 @@ class BatchNormMLP(MLP):
         return [(start, meet), (between, meet), (end, None)]
 
     def found(self) -> list[Array]:
-        """See `MLP`; with several copies the mean of theirs."""
+        """See `CompiledMLP`; with several copies the mean of theirs."""
         found = []
         for half, own in zip(self.halves, self.memory, strict=True):
             mean, variance = own.mean, own.variance
@@ -232,8 +232,8 @@ class BatchNormMLP(MLP):
             found.append(both)
         return found
 
-    def backward(self, gradient: Array) -> list[Phase]:
-        """See `MLP`."""
+    def backward(self, gradient: Array) -> list[WorkPhase]:
+        """See `CompiledMLP`."""
         from policylearn.fast.mlp_loops import batch_back_between, batch_back_end, batch_gradient_sums
 
         self.begin_backward(2)
@@ -268,7 +268,7 @@ class BatchNormMLP(MLP):
         return [(look, meet), (between, meet), (end, None)]
 
     def vectors(self, half: int) -> Sequence[Array]:
-        """See `MLP`."""
+        """See `CompiledMLP`."""
         total, products = self.sums[half].sum(axis=0)
         products = (products * self.memory[half].inverse).reshape(self.width, -1).sum(0)
         total = total.reshape(self.width, -1).sum(0)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from policylearn.models.subgraph_gnn import MAX_ROWS
-from policylearn.nn import Features, Level
-from policylearn.settings import BagConfig, CopyPooling, NetworkConfig, NodePooling, PolicyConfig, PoolingOrder
+from policylearn.models.subgraph_gnn import STREAMED_ROWS
+from policylearn.nn import Features
+from policylearn.settings import BagConfig, CopyPooling, Level, NetworkConfig, NodePooling, PolicyConfig, PoolingOrder
 
 
 @dataclass(frozen=True)
@@ -37,5 +37,5 @@ class ModelConfig:
     """Numbers per graph that the head reads beside the graph's vector, from the extra 'descriptors'; 0 for none."""
     descriptor_dropout: float = 0.0
     """Share of them that is set to zero in training."""
-    max_rows: int = MAX_ROWS
+    max_rows: int = STREAMED_ROWS
     """Rows held at once at inference; without running statistics the bag is held whole, as pieces have others."""

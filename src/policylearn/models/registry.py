@@ -7,7 +7,8 @@ from dataclasses import dataclass, field, fields
 from typing import Any
 
 from policylearn.models.protocol import GraphModel
-from policylearn.nn import Features, Level
+from policylearn.nn import Features
+from policylearn.settings import Level
 from policylearn.wording import hint
 
 TransformSpec = tuple[str, Mapping[str, Any]]

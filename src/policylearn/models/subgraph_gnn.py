@@ -22,7 +22,7 @@ from policylearn.nn import (
 )
 from policylearn.policies import Evidence, Policy, bags_per_graph, surrogate_loss
 
-MAX_ROWS = 1 << 18
+STREAMED_ROWS = 1 << 18
 """Rows (node and copy) that a model holds at once at inference; a larger bag is streamed in pieces of copies."""
 
 
@@ -55,7 +55,7 @@ class SubgraphGNN(nn.Module):
         *,
         rule: BagRule = mark_nodes,
         columns: GraphColumns | None = None,
-        max_rows: int = MAX_ROWS,
+        max_rows: int = STREAMED_ROWS,
     ) -> None:
         super().__init__()
         if max_rows < 1:

@@ -30,7 +30,7 @@ from policylearn.nn.norms import NoNorm, NormStatistics, RowBatchNorm, RowLayerN
 from policylearn.nn.one_hot import edge_numbers, edge_width, node_numbers, node_width, one_hot
 from policylearn.nn.pooling import CopyPool, Pooled
 from policylearn.nn.published_gins import GINForm, NormedGIN, published_gin
-from policylearn.nn.readouts import CopiesThenNodes, Level, NodesThenCopies, Readout, StreamingReadout
+from policylearn.nn.readouts import CopiesThenNodes, NodesThenCopies, Readout, StreamingReadout
 from policylearn.nn.scope import Scope, can_be_cut, copies_are_apart, depends_on_batch, mixes_rows, scope_of
 from policylearn.nn.segments import (
     group_mean,
@@ -58,7 +58,6 @@ __all__ = [
     "GINForm",
     "GraphColumns",
     "Graphs",
-    "Level",
     "MarkedInput",
     "Members",
     "NoNorm",

@@ -14,9 +14,7 @@ from torch import Tensor, nn
 from policylearn.bags import NO_PICK, Bag, Graphs
 from policylearn.nn.pooling import CopyPool, Pooled
 from policylearn.nn.segments import group_mean, segment_mean, segment_sum
-from policylearn.settings import CopyPooling, NodePooling
-
-Level = Literal["graph", "node"]
+from policylearn.settings import CopyPooling, Level, NodePooling
 
 
 class Readout(Protocol):

@@ -26,7 +26,7 @@ class RowAnswer:
 
 
 @dataclass(frozen=True)
-class Job:
+class PendingRequest:
     """Rows of one request with where their answers go."""
 
     smiles: tuple[str, ...]
@@ -52,14 +52,14 @@ class RequestQueue:
         self.batch_rows = 1 if predictor.depends_on_batch else batch_rows
         self.most_atoms, self.most_waiting = most_atoms, most_waiting
         self.waiting = 0
-        self.queue: asyncio.Queue[Job] = asyncio.Queue()
+        self.queue: asyncio.Queue[PendingRequest] = asyncio.Queue()
         self.thread = ThreadPoolExecutor(1, thread_name_prefix="predict")
 
     async def ask(self, smiles: Sequence[str]) -> list[RowAnswer]:
         """The answers of some rows, in their order."""
         if self.waiting and self.waiting + len(smiles) > self.most_waiting:
             raise QueueFullError
-        job = Job(tuple(smiles), asyncio.get_running_loop().create_future())
+        job = PendingRequest(tuple(smiles), asyncio.get_running_loop().create_future())
         self.waiting += len(smiles)
         try:
             self.queue.put_nowait(job)
@@ -86,7 +86,7 @@ class RequestQueue:
                     job.done.set_result(answers[begin : begin + len(job.smiles)])
                 begin += len(job.smiles)
 
-    async def gather(self) -> list[Job]:
+    async def gather(self) -> list[PendingRequest]:
         """The next job with those that come within a moment; jobs whose client has gone are dropped."""
         while (first := await self.queue.get()).done.done():
             pass

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from policylearn.data import DataError, PackedGraphs, pack_molecules, take_graphs
-from policylearn.data.convert import Row, TableRows
+from policylearn.data.convert import TableRow, TableRows
 from policylearn.data.molecules import MoleculeGraph, featurise
 from policylearn.data.packed import Array
 from policylearn.prediction.predictor import Predictor
@@ -67,7 +67,7 @@ def molecule_blocks(rows: TableRows, size: int) -> Iterator[Block]:
         yield block()
 
 
-def read_molecule(row: Row, column: str) -> MoleculeGraph | str:
+def read_molecule(row: TableRow, column: str) -> MoleculeGraph | str:
     """The molecule of a row, or why there is none."""
     if row.problem:
         return f"line {row.line}: {row.problem}"

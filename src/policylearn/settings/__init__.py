@@ -1,10 +1,11 @@
 """What a run is, as typed plain values: declared, read, changed, compared and written. Nothing here needs torch."""
 
 from policylearn.settings.choices import (
-    Baseline,
     ConvName,
     CopyPooling,
+    CostBaseline,
     EstimatorName,
+    Level,
     Mode,
     NodePooling,
     NormKind,
@@ -18,13 +19,14 @@ from policylearn.settings.run_config import DataConfig, FitConfig, OptimConfig, 
 
 __all__ = [
     "BagConfig",
-    "Baseline",
     "ConfigError",
     "ConvName",
     "CopyPooling",
+    "CostBaseline",
     "DataConfig",
     "EstimatorName",
     "FitConfig",
+    "Level",
     "Mode",
     "NetworkConfig",
     "NodePooling",

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from policylearn.settings.choices import (
     COUNTING,
     LEARNING,
-    Baseline,
     ConvName,
     CopyPooling,
+    CostBaseline,
     EstimatorName,
     Mode,
     NormKind,
@@ -60,7 +60,7 @@ class PolicyConfig:
     """K, bags drawn per graph by 'rloo'; 'reinforce' draws one."""
     standardise: bool = True
     """Divide the advantages of 'rloo' and 'reinforce' by their standard deviation."""
-    baseline: Baseline = "all"
+    baseline: CostBaseline = "all"
     """What the baseline of 'reinforce' knows: the batch's mean, also past costs, also the copies before, or all."""
     tau: float = 1.0
     """Temperature of 'straight_through' and 'gapped'."""

@@ -8,7 +8,7 @@ from policylearn.data import BatchLoader, DataError, Dataset, Split
 from policylearn.data.packed import Array
 
 
-class GraphData(lightning.LightningDataModule):
+class GraphDataModule(lightning.LightningDataModule):
     """Loaders over the parts of a split; their order depends on (seed, epoch) alone.
 
     Batches are cut from flat arrays in the main process: that is faster than handing them over from workers.

@@ -23,7 +23,7 @@ from policylearn.settings.run_files import CURVES, HISTORY, METRICS, RunError
 from policylearn.training.checkpoints import Checkpoints, newest_readable
 from policylearn.training.curves import draw_curves
 from policylearn.training.data_source import Source
-from policylearn.training.datamodule import GraphData
+from policylearn.training.datamodule import GraphDataModule
 from policylearn.training.evaluation import evaluate
 from policylearn.training.history import History
 from policylearn.training.module import RunModule
@@ -75,7 +75,7 @@ def fit(
     dataset, split, task = prepared.dataset, source.dataset.splits[fold], source.dataset.task
     torch.manual_seed(settings.seed)
     model = make_model(config, prepared.inputs)
-    data = GraphData(
+    data = GraphDataModule(
         dataset,
         split,
         batch_size=settings.batch_size,
@@ -214,7 +214,7 @@ class CalibrationBatches(Iterable[Batch]):
         count: how many batches.
     """
 
-    def __init__(self, data: GraphData, count: int) -> None:
+    def __init__(self, data: GraphDataModule, count: int) -> None:
         self.loader = BatchLoader(
             data.dataset.graphs, data.split.train, batch_size=data.batch_size, shuffle=True, seed=data.seed
         )

@@ -51,7 +51,7 @@ class LedgerJob(Protocol):
 
 
 SomeJob = TypeVar("SomeJob", bound=LedgerJob)
-Record = TypeVar("Record")
+Kept = TypeVar("Kept")
 
 
 @dataclass(frozen=True)
@@ -223,7 +223,7 @@ def read_content(path: Path) -> dict[str, Any]:
     return content
 
 
-def read_record(path: Path, make: Callable[[dict[str, Any]], Record]) -> Record:
+def read_record(path: Path, make: Callable[[dict[str, Any]], Kept]) -> Kept:
     """A record read back.
 
     Args:

@@ -16,7 +16,7 @@ from policylearn.training.evaluation import evaluate
 from policylearn.training.prepared_data import apply_again, count_workers
 from policylearn.training.runs import Run, RunFacts
 
-Part = Literal["train", "valid", "test"]
+SplitPart = Literal["train", "valid", "test"]
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Reevaluation:
     """
 
     metric: str
-    part: Part
+    part: SplitPart
     value: float
     logged: float | None
     graphs: int
@@ -41,7 +41,7 @@ class Reevaluation:
 def reevaluate(
     run: Run,
     *,
-    part: Part = "test",
+    part: SplitPart = "test",
     data: str | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Reevaluation:

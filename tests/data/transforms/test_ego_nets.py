@@ -13,7 +13,7 @@ from policylearn.data.transforms import Transform, apply
 from policylearn.data.transforms import pipeline as pipeline_file
 from policylearn.data.transforms import resistance as resistance_file
 from policylearn.data.transforms.distances import Distances
-from policylearn.data.transforms.ego_nets import EgoNets
+from policylearn.data.transforms.ego_nets import AttachedEgoNets
 from tests.data.transforms.samples import corner_graphs, shuffled
 
 GRAPHS, PACKED = corner_graphs()
@@ -22,7 +22,7 @@ Rows = dict[tuple[int, int, int], tuple[float, ...]]
 
 def rows_of(graphs: PackedGraphs, hops: int) -> Rows:
     """Distance, arrivals and resistance by graph, root and node."""
-    found = EgoNets(hops, arrivals=True, resistance=True)(graphs).structures
+    found = AttachedEgoNets(hops, arrivals=True, resistance=True)(graphs).structures
     ptr = found["ego_root"].ptr
     graph = np.repeat(np.arange(len(graphs)), np.diff(ptr))
     names = ("ego_distance", "ego_arrivals", "ego_resistance")
@@ -100,7 +100,7 @@ def test_nets_follow_the_direction_of_messages() -> None:
 
 
 def test_chunks_and_batches_hold_the_same_rows(monkeypatch: pytest.MonkeyPatch) -> None:
-    transforms: list[Transform] = [EgoNets(2, resistance=True), Distances(3)]
+    transforms: list[Transform] = [AttachedEgoNets(2, resistance=True), Distances(3)]
     whole = apply(transforms, PACKED)
     monkeypatch.setattr(pipeline_file, "CHUNK", 3)
     parts = apply(transforms, PACKED)
@@ -120,7 +120,7 @@ def test_no_graphs_have_no_rows() -> None:
         x=PACKED.x[:0], edge_index=PACKED.edge_index[:, :0], edge_attr=PACKED.edge_attr[:0],
         node_ptr=np.zeros(1, dtype=np.int64), edge_ptr=np.zeros(1, dtype=np.int64), y=np.zeros(0),
     )  # fmt: skip
-    for transform in (EgoNets(2, arrivals=True, resistance=True), Distances(2)):
+    for transform in (AttachedEgoNets(2, arrivals=True, resistance=True), Distances(2)):
         assert all(len(structure.values) == 0 for structure in transform(empty).structures.values())
 
 

@@ -1,6 +1,6 @@
 """Converters into the packed form: OGB and TUDataset folders, PyG data, networkx graphs, tables of SMILES."""
 
-from policylearn.data.convert.lines import Row
+from policylearn.data.convert.lines import TableRow
 from policylearn.data.convert.nx import pack_networkx
 from policylearn.data.convert.ogb import pack_ogb_folder
 from policylearn.data.convert.pyg import pack_pyg
@@ -14,9 +14,9 @@ __all__ = [
     "DroppedRow",
     "Duplicate",
     "MoleculeTable",
-    "Row",
     "Salt",
     "TableReport",
+    "TableRow",
     "TableRows",
     "is_table",
     "iter_rows",

@@ -9,7 +9,7 @@ from itertools import pairwise, starmap
 from pathlib import Path
 from typing import IO
 
-from policylearn.data.convert.lines import Lines, Row
+from policylearn.data.convert.lines import Lines, TableRow
 from policylearn.data.molecules import shown
 from policylearn.data.packed import DataError
 
@@ -45,7 +45,7 @@ class DelimitedReader:
         """Lines that are not UTF-8."""
         return self.lines.foreign
 
-    def __iter__(self) -> Iterator[Row]:
+    def __iter__(self) -> Iterator[TableRow]:
         lines = self.lines
         reader = csv.reader(lines, delimiter=self.delimiter, strict=True)
         while True:
@@ -60,7 +60,7 @@ class DelimitedReader:
                         f"{lines.path}, line {start}: a quote opens and never closes ({error}); close it or remove it"
                     ) from error
                 until = f" up to line {lines.number}" if lines.number > start else ""
-                yield Row(
+                yield TableRow(
                     start, {}, f"the row is not valid CSV{until} ({error}); put quotes around a whole cell or nowhere"
                 )
                 continue
@@ -68,16 +68,18 @@ class DelimitedReader:
                 yield as_row(start, cells, self.header, self.delimiter)
 
 
-def as_row(line: int, cells: list[str], header: list[str], delimiter: str) -> Row:
+def as_row(line: int, cells: list[str], header: list[str], delimiter: str) -> TableRow:
     """Name the cells of one row; empty cells beyond the header, as spreadsheets leave them, do not count."""
     while len(cells) > len(header) and not cells[-1].strip():
         cells = cells[:-1]
     if len(cells) == len(header):
-        return Row(line, {name: cell.strip() for name, cell in zip(header, cells, strict=True)}, cells=tuple(cells))
+        return TableRow(
+            line, {name: cell.strip() for name, cell in zip(header, cells, strict=True)}, cells=tuple(cells)
+        )
     problem = f"the row has {len(cells)} cells, the header {len(header)}; quote a cell that holds the delimiter"
     if delimiter == "," and len(cells) > len(header) and any(starmap(_split_number, pairwise(cells))):
         problem += ", and write numbers with a decimal point: a decimal comma splits a number in two"
-    return Row(line, {}, problem, tuple(cells))
+    return TableRow(line, {}, problem, tuple(cells))
 
 
 def _split_number(before: str, after: str) -> bool:

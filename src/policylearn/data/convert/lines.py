@@ -15,7 +15,7 @@ from policylearn.data.packed import DataError
 
 
 @dataclass(frozen=True)
-class Row:
+class TableRow:
     """One row of a table.
 
     Args:
@@ -37,7 +37,7 @@ class Reader(Protocol):
     header: list[str]
     """The names of the columns."""
 
-    def __iter__(self) -> Iterator[Row]:
+    def __iter__(self) -> Iterator[TableRow]:
         """The rows, as long as the file is open."""
         ...
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from policylearn.data.convert.stacking import compact, constant_column, pointer, single_precision
 from policylearn.data.packed import Array, DataError, PackedGraphs
-from policylearn.data.tasks import Level
+from policylearn.settings import Level
 
 
 def pack_networkx(

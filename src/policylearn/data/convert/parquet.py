@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
 
-from policylearn.data.convert.lines import Row
+from policylearn.data.convert.lines import TableRow
 from policylearn.data.packed import DataError
 
 
@@ -45,14 +45,14 @@ class ParquetReader:
         """The share of the file that its rows so far are, in bytes."""
         return self._size * self._done // max(self._rows, 1)
 
-    def __iter__(self) -> Iterator[Row]:
+    def __iter__(self) -> Iterator[TableRow]:
         try:
             for batch in self._table.iter_batches(4096):
                 for values in zip(*(column.to_pylist() for column in batch.columns), strict=True):
                     self._done += 1
                     cells = tuple(map(as_text, values))
                     fields = {name: cell.strip() for name, cell in zip(self.header, cells, strict=True)}
-                    yield Row(self._done, fields, cells=cells)
+                    yield TableRow(self._done, fields, cells=cells)
         except (self._broken, OSError) as error:
             raise DataError(
                 f"{self._path}: damaged after row {self._done} ({error}); write or copy the file again"

@@ -12,7 +12,7 @@ from torch_geometric.data import Data
 
 from policylearn.data.convert.stacking import compact, constant_column, pointer
 from policylearn.data.packed import Array, DataError, PackedGraphs, smiles_bytes
-from policylearn.data.tasks import Level
+from policylearn.settings import Level
 
 
 def pack_pyg(dataset: Iterable[Any], *, level: Level | None = None, source: str = "the PyG data") -> PackedGraphs:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import IO
 
 from policylearn.data.convert.delimited import DelimitedReader
-from policylearn.data.convert.lines import Reader, Row, opened
+from policylearn.data.convert.lines import Reader, TableRow, opened
 from policylearn.data.convert.parquet import ParquetReader
 from policylearn.data.convert.sdf import SdfReader
 from policylearn.data.convert.smiles_file import SmilesFileReader
@@ -40,7 +40,7 @@ def table_kind(path: Path) -> str:
     return Path(path.name.lower().removesuffix(".gz")).suffix
 
 
-def iter_rows(path: Path, smiles: str = "smiles", columns: Sequence[str] = ()) -> Iterator[Row]:
+def iter_rows(path: Path, smiles: str = "smiles", columns: Sequence[str] = ()) -> Iterator[TableRow]:
     """Stream the rows of a table; rows without any text are passed over.
 
     A row that cannot be read comes with its ``problem``; a file that cannot be read, or lacks a column, raises a
@@ -55,7 +55,7 @@ def iter_rows(path: Path, smiles: str = "smiles", columns: Sequence[str] = ()) -
         yield from filled(rows)
 
 
-def filled(rows: TableRows) -> Iterator[Row]:
+def filled(rows: TableRows) -> Iterator[TableRow]:
     """The rows that hold any text, or could not be read."""
     return (row for row in rows if not row.cells or any(cell.strip() for cell in row.cells))
 
@@ -86,7 +86,7 @@ class TableRows:
         """Lines so far that are not UTF-8 and were read as Windows-1252."""
         return self.reader.foreign_lines
 
-    def __iter__(self) -> Iterator[Row]:
+    def __iter__(self) -> Iterator[TableRow]:
         return iter(self.reader)
 
 

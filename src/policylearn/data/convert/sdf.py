@@ -9,7 +9,7 @@ from typing import IO
 
 from rdkit import Chem, rdBase
 
-from policylearn.data.convert.lines import Lines, Row, opened
+from policylearn.data.convert.lines import Lines, TableRow, opened
 from policylearn.data.packed import DataError
 
 END = "$$$$"
@@ -44,13 +44,13 @@ class SdfReader:
         """Lines that are not UTF-8."""
         return self.lines.foreign
 
-    def __iter__(self) -> Iterator[Row]:
+    def __iter__(self) -> Iterator[TableRow]:
         for line, record in records(self.lines):
             values = values_of(record)
             smiles, problem = smiles_of(record)
             fields = {"name": record[0].strip(), **values, "smiles": smiles}
             cells = tuple(fields.get(name, "") for name in self.header)
-            yield Row(line, {} if problem else dict(zip(self.header, cells, strict=True)), problem, cells)
+            yield TableRow(line, {} if problem else dict(zip(self.header, cells, strict=True)), problem, cells)
 
 
 def records(lines: Lines) -> Iterator[tuple[int, list[str]]]:

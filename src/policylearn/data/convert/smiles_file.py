@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
 
-from policylearn.data.convert.lines import Lines, Row
+from policylearn.data.convert.lines import Lines, TableRow
 
 
 class SmilesFileReader:
@@ -38,14 +38,14 @@ class SmilesFileReader:
         """Lines that are not UTF-8."""
         return self.lines.foreign
 
-    def __iter__(self) -> Iterator[Row]:
+    def __iter__(self) -> Iterator[TableRow]:
         if self._first.strip():
             yield self._row(self._first)
         for line in self.lines:
             if line.strip():
                 yield self._row(line)
 
-    def _row(self, line: str) -> Row:
+    def _row(self, line: str) -> TableRow:
         words = [word.strip() for word in line.strip().split(None, len(self.header) - 1)]
         cells = tuple(words + [""] * (len(self.header) - len(words)))
-        return Row(self.lines.number, dict(zip(self.header, cells, strict=True)), cells=cells)
+        return TableRow(self.lines.number, dict(zip(self.header, cells, strict=True)), cells=cells)

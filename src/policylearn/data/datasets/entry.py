@@ -12,7 +12,7 @@ import numpy as np
 from policylearn.data.packed import PackedGraphs, as_table
 from policylearn.data.tasks import Scaling, Task
 
-Protocol = Literal["official", "stratified 10-fold", "none"]
+SplitProtocol = Literal["official", "stratified 10-fold", "none"]
 ScalingRule = Literal["none", "standardise", "divide"]
 Presets = Path | Mapping[str, Mapping[str, Any]]
 
@@ -81,7 +81,7 @@ class Entry:
     nodes: int | None
     edges: int | None
     task: Task
-    protocol: Protocol
+    protocol: SplitProtocol
     split: str
     home: Home
     caveat: str | None = None

@@ -103,10 +103,10 @@ class Transform:
 
 
 TRANSFORMS: dict[str, type[Transform]] = {}
-Kind = TypeVar("Kind", bound=type[Transform])
+TransformType = TypeVar("TransformType", bound=type[Transform])
 
 
-def register(kind: Kind) -> Kind:
+def register(kind: TransformType) -> TransformType:
     """Make a transform known by its name; for use as a decorator."""
     other = TRANSFORMS.get(kind.name)
     if other is not None and (other.__module__, other.__qualname__) != (kind.__module__, kind.__qualname__):

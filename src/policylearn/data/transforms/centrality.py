@@ -15,7 +15,7 @@ from policylearn.data.structures import REAL_COLUMNS
 from policylearn.data.transforms.base import Structures, Transform, columns_of_nodes, register
 from policylearn.data.transforms.dense import DenseGroup, per_node
 
-Measure = Literal["degree", "subgraph", "closeness"]
+CentralityMeasure = Literal["degree", "subgraph", "closeness"]
 
 
 @register
@@ -33,12 +33,14 @@ class Centrality(Transform):
     """
 
     name: ClassVar[str] = "centrality"
-    kind: Measure = "subgraph"
+    kind: CentralityMeasure = "subgraph"
     into: str = REAL_COLUMNS
 
     def __post_init__(self) -> None:
-        if self.kind not in get_args(Measure):
-            raise DataError(f"centrality: 'kind' must be one of {', '.join(get_args(Measure))} (got {self.kind!r})")
+        if self.kind not in get_args(CentralityMeasure):
+            raise DataError(
+                f"centrality: 'kind' must be one of {', '.join(get_args(CentralityMeasure))} (got {self.kind!r})"
+            )
 
     def compute(self, graphs: PackedGraphs) -> Structures:
         """One column, ``(N, 1)``."""

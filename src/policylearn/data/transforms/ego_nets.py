@@ -16,7 +16,7 @@ from policylearn.data.transforms.resistance import resistance_to_root
 
 @register
 @dataclass(frozen=True)
-class EgoNets(Transform):
+class AttachedEgoNets(Transform):
     """Around every node the nodes that reach it within some steps, one row per pair of root and node.
 
     Structures: ``ego_root`` and ``ego_node`` (they point to nodes), ``ego_distance``; where asked for,

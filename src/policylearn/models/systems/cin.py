@@ -23,9 +23,9 @@ from policylearn.nn import (
     segment_sum,
 )
 from policylearn.nn.cell_layers import DIMENSIONS, CellComplex, CellLayer, CellNorm
+from policylearn.settings import NodePooling
 
 CellFeatures = Literal["embedding", "mean", "sum"]
-Pooling = Literal["sum", "mean"]
 
 
 class CIN(nn.Module):
@@ -62,7 +62,7 @@ class CIN(nn.Module):
         norm: CellNorm,
         coboundary: bool,
         jumping: bool,
-        pooling: Pooling,
+        pooling: NodePooling,
         input_dropout: float,
         layer_dropout: float,
         head_dropout: float,
@@ -138,7 +138,7 @@ class CINSettings:
     """Whether messages see the cell that their ends share."""
     jumping: bool = False
     """Whether all layers are read out side by side, or the last one alone."""
-    pooling: Pooling = "sum"
+    pooling: NodePooling = "sum"
     """Over the cells of each dimension."""
     input_dropout: float = 0.0
     """On the embeddings."""

@@ -23,10 +23,10 @@ from policylearn.nn import (
     require_edges,
     segment_sum,
 )
+from policylearn.settings import NodePooling
 
-Part = Literal["centroid", "subgraph", "context"]
-Pool = Literal["sum", "mean"]
-Combine = Literal["concat", "add"]
+StatePart = Literal["centroid", "subgraph", "context"]
+Joining = Literal["concat", "add"]
 
 HOPS_KNOWN = 20
 """Rows of the table of distances; the first is kept for pairs without a path, of which ego nets have none."""
@@ -87,9 +87,9 @@ class AKLayer(nn.Module):
         inner_layers: int,
         edge_features: Features,
         *,
-        parts: Sequence[Part],
-        combine: Combine,
-        pool: Pool,
+        parts: Sequence[StatePart],
+        combine: Joining,
+        pool: NodePooling,
         dropout: float,
     ) -> None:
         super().__init__()
@@ -170,9 +170,9 @@ class GNNAK(nn.Module):
         layers: int = 6,
         hop_channels: int = 0,
         inner_layers: int = 1,
-        parts: Sequence[Part] = ("centroid", "subgraph"),
-        combine: Combine = "concat",
-        pool: Pool = "sum",
+        parts: Sequence[StatePart] = ("centroid", "subgraph"),
+        combine: Joining = "concat",
+        pool: NodePooling = "sum",
         dropout: float = 0.0,
         max_rows: int = MAX_ROWS,
     ) -> None:
@@ -205,7 +205,7 @@ class GNNAK(nn.Module):
         return output
 
 
-def pooled(rows: Tensor, group: Tensor, count: int, how: Pool) -> Tensor:
+def pooled(rows: Tensor, group: Tensor, count: int, how: NodePooling) -> Tensor:
     """Sum or mean of each group's rows, ``(R, C) -> (count, C)``; every group has some."""
     return (segment_sum if how == "sum" else group_mean)(rows, group, count)
 
@@ -224,11 +224,11 @@ class GNNAKSettings:
     """How far ego nets reach."""
     hop_channels: int = 0
     """Width of the embedded distance to the root, which gates read as well; 0 leaves both out."""
-    parts: tuple[Part, ...] = ("centroid", "subgraph")
+    parts: tuple[StatePart, ...] = ("centroid", "subgraph")
     """What a node's state is made of."""
-    combine: Combine = "concat"
+    combine: Joining = "concat"
     """One map of the parts side by side, or their sum."""
-    pool: Pool = "sum"
+    pool: NodePooling = "sum"
     """Of rows to nodes and of nodes to the graph."""
     dropout: float = 0.0
     """Dropout of rows, states and the graph's vector."""
@@ -246,7 +246,7 @@ class GNNAKPlusSettings(GNNAKSettings):
 
     hop_channels: int = 16
     """Width of the embedded distance to the root, which gates read as well; 0 leaves both out."""
-    parts: tuple[Part, ...] = ("centroid", "subgraph", "context")
+    parts: tuple[StatePart, ...] = ("centroid", "subgraph", "context")
     """What a node's state is made of."""
 
 

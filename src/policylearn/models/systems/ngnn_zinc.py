@@ -26,7 +26,7 @@ from policylearn.nn import (
 TYPE_CHANNELS = 8
 """Width of the embedded node type; the type stands beside it as a plain number."""
 
-Pool = Literal["mean", "root"]
+NetPooling = Literal["mean", "root"]
 
 
 class LabelledLayer(nn.Module):
@@ -73,7 +73,7 @@ class NGNNZinc(nn.Module):
         layers: int = 6,
         height: int = 3,
         resistance: bool = True,
-        pool: Pool = "mean",
+        pool: NetPooling = "mean",
         max_rows: int = MAX_ROWS,
     ) -> None:
         super().__init__()
@@ -114,7 +114,7 @@ class NGNNZincSettings:
     """How far ego nets reach."""
     resistance: bool = True
     """Whether rows know their resistance to the root."""
-    pool: Pool = "mean"
+    pool: NetPooling = "mean"
     """Mean over an ego net, or the row of its root."""
     max_rows: int = MAX_ROWS
     """Rows (root and node) of a batch that are too many to hold."""

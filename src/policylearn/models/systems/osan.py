@@ -21,7 +21,7 @@ from policylearn.nn import (
 )
 from policylearn.policies import Imle, keep_best, node_uniform
 
-Form = Literal["zinc", "ogb", "alchemy"]
+OSANForm = Literal["zinc", "ogb", "alchemy"]
 VOTE_NOISE = 0.1
 
 
@@ -29,7 +29,7 @@ VOTE_NOISE = 0.1
 class RandomOSANSettings:
     """Copies that each keep nodes drawn uniformly, and the whole graph."""
 
-    form: Form = "ogb"
+    form: OSANForm = "ogb"
     """The authors' network for which data: 'zinc' (GINE), 'ogb' (OGB's GIN) or 'alchemy' (Set2Set)."""
     picks: int = 10
     """T, copies besides the whole graph."""

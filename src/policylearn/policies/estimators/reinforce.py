@@ -11,7 +11,7 @@ from policylearn.bags import Members, Selection
 from policylearn.policies.draws import Pick
 from policylearn.policies.estimators.rloo import score_function_draw
 from policylearn.policies.protocol import Evidence
-from policylearn.settings import Baseline
+from policylearn.settings import CostBaseline
 
 """What the baseline knows: the batch's mean cost alone, also each graph's past costs, also its loss with the copies
 before the pick, or all of these."""
@@ -41,7 +41,7 @@ class Reinforce:
         ridge: weight of the penalty, per graph of the batch.
     """
 
-    baseline: Baseline = "all"
+    baseline: CostBaseline = "all"
     bags: int = 1
     standardise: bool = True
     ridge: float = 1e-4

@@ -24,7 +24,7 @@ HEADINGS = ("phase", "method", "threads", "plain PyTorch", "compiled", "faster b
 
 
 @dataclass(frozen=True)
-class Part:
+class AblationPart:
     """A form of a model in one case and phase, with so many threads."""
 
     case: Case
@@ -42,10 +42,10 @@ class Part:
         return f"{self.phase}, {self.case.title}, {self.form}, {self.threads} thread{'s' if self.threads > 1 else ''}"
 
 
-def ablation_parts(settings: Settings) -> list[Part]:
+def ablation_parts(settings: Settings) -> list[AblationPart]:
     """Everything that takes turns; a case of none has no marks and so no cones."""
     return [
-        Part(CASES[name], phase, form, threads)
+        AblationPart(CASES[name], phase, form, threads)
         for phase, name in product(PHASES, settings.cases)
         for form, threads in product(FORMS[phase], sorted({1, settings.threads}))
         if form != "cones" or CASES[name].policy != "none"
@@ -61,7 +61,7 @@ def measure_ablation(source: Source, settings: Settings, tell: Tell) -> list[Tim
         tell: told of every step.
     """
     batches = Batches(source, settings.graphs_of(source.dataset.name), settings.rounds)
-    entries: list[TimedStep[Part]] = []
+    entries: list[TimedStep[AblationPart]] = []
     for part in ablation_parts(settings):
         tell(f"warming up: {part.title}", 1)
         torch.manual_seed(0)
@@ -74,7 +74,7 @@ def measure_ablation(source: Source, settings: Settings, tell: Tell) -> list[Tim
         rounds = rounds_within(settings.seconds, took, settings.rounds)
         entries.append(TimedStep(part, run, rounds, warm=took < WARM_SECONDS))
 
-    def before(part: Part) -> None:
+    def before(part: AblationPart) -> None:
         torch.set_num_threads(part.threads)
         tell(part.title, 1)
 

@@ -55,7 +55,7 @@ class Batches:
         return make_batch(self.source.dataset.graphs, self.indices[turn][: self.graphs(estimator)])
 
     def graphs(self, estimator: EstimatorName | None) -> int:
-        """How many graphs a step takes, as `training.GraphData` counts them."""
+        """How many graphs a step takes, as `training.GraphDataModule` counts them."""
         if estimator != "rloo":
             return self.size
         if self.size % SAMPLES:

@@ -25,7 +25,7 @@ Tell = Callable[[str, int], None]
 
 
 @dataclass(frozen=True)
-class Key:
+class ContenderKey:
     """A contender of a case."""
 
     case: Case
@@ -54,20 +54,20 @@ def measure_group(group: CaseGroup, source: Source, settings: Settings, tell: Te
     """
     told = 0
 
-    def note(key: Key) -> None:
+    def note(key: ContenderKey) -> None:
         nonlocal told
         told += 1
         tell(f"{group.title}: {key.title}", 1)
 
     batches = Batches(source, settings.graphs_of(group.dataset), settings.rounds)
     torch.manual_seed(0)
-    entries: list[TimedStep[Key]] = []
-    notes: dict[Key, str] = {}
+    entries: list[TimedStep[ContenderKey]] = []
+    notes: dict[ContenderKey, str] = {}
     with deterministic(group.deterministic):
         for case in group.cases:
             for estimator in group.estimators(case):
                 entries += _ours(group, case, estimator, batches, settings, note)
-            key = Key(case, "replicated", None)
+            key = ContenderKey(case, "replicated", None)
             notes[key] = _refusal(group, case, batches, settings)
             note(key)
             if not notes[key]:
@@ -90,8 +90,8 @@ def _ours(
     estimator: EstimatorName | None,
     batches: Batches,
     settings: Settings,
-    note: Callable[[Key], None],
-) -> list[TimedStep[Key]]:
+    note: Callable[[ContenderKey], None],
+) -> list[TimedStep[ContenderKey]]:
     """Our model, and the matrix multiplications of its passes alone, for each of the batches.
 
     Where one step takes longer than all rounds may, its products are not run alone: it would take as long again.
@@ -99,7 +99,7 @@ def _ours(
     generator = torch.Generator().manual_seed(0)
     config = model_config(batches.source, case, settings.network, estimator)
     step = make_ours(config, batches.source, group.phase, batches.small(), generator)
-    key = Key(case, "ours", estimator)
+    key = ContenderKey(case, "ours", estimator)
     took = time_once(lambda: step(batches.get(0, estimator)))
     rounds = rounds_within(settings.seconds, took, settings.rounds)
     ours = TimedStep(key, batches.on(step, estimator), rounds, warm=took < WARM_SECONDS)
@@ -111,16 +111,16 @@ def _ours(
         note(key)
         batch = batches.get(turn, estimator)
         gemms[turn] = record_gemms(lambda batch=batch: plain(batch))  # type: ignore[misc]
-    return [ours, TimedStep(Key(case, "limit", estimator), GemmReplay(gemms, generator), rounds, warm=True)]
+    return [ours, TimedStep(ContenderKey(case, "limit", estimator), GemmReplay(gemms, generator), rounds, warm=True)]
 
 
-def _replicated(group: CaseGroup, case: Case, batches: Batches, settings: Settings) -> TimedStep[Key]:
+def _replicated(group: CaseGroup, case: Case, batches: Batches, settings: Settings) -> TimedStep[ContenderKey]:
     config = model_config(batches.source, case, settings.network, None)
     generator = torch.Generator().manual_seed(0)
     step = batches.on(make_replicated(config, batches.source, group.phase, batches.small(), generator), None)
     took = time_once(lambda: step(0))
     rounds = rounds_within(settings.seconds, took, settings.rounds)
-    return TimedStep(Key(case, "replicated", None), step, rounds, warm=took < WARM_SECONDS)
+    return TimedStep(ContenderKey(case, "replicated", None), step, rounds, warm=took < WARM_SECONDS)
 
 
 def _refusal(group: CaseGroup, case: Case, batches: Batches, settings: Settings) -> str:

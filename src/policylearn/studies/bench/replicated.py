@@ -87,7 +87,7 @@ class FeatureEncoder(nn.Module):
         return encoded
 
 
-class Layer(nn.Module):
+class ReplicatedLayer(nn.Module):
     """One layer of features h and marks p; without marks one of an ordinary GIN or GINE."""
 
     def __init__(self, channels: int, marks: int, edges: Features, *, track: bool, residual: bool) -> None:
@@ -131,7 +131,7 @@ class Network(nn.Module):
         channels = network.channels
         self.node_encoder = FeatureEncoder(config.node_features, channels - marked)
         self.layers = nn.ModuleList(
-            Layer(
+            ReplicatedLayer(
                 channels,
                 (1 if depth == 0 else channels) if marked else 0,
                 config.edge_features,

@@ -5,10 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from policylearn.data.pictures import new_picture
-from policylearn.studies.experiments.declaration import Experiment, Table
-from policylearn.studies.experiments.summary import RunGroup, choose_groups
+from policylearn.studies.experiments.declaration import Table
+from policylearn.studies.experiments.summary import Groups, choose_groups
 
-Groups = dict[Experiment, list[RunGroup]]
 PAPER, OURS = "tab:gray", "tab:blue"
 
 

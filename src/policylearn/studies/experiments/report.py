@@ -10,12 +10,11 @@ from policylearn.studies.experiments.declaration import Cell, Column, Experiment
 from policylearn.studies.experiments.pictures import draw_curves, draw_table
 from policylearn.studies.experiments.plan import command_of
 from policylearn.studies.experiments.records import PICTURES, Record, load_records
-from policylearn.studies.experiments.summary import RunGroup, choose_groups, difference, group_records, verdict
+from policylearn.studies.experiments.summary import Groups, RunGroup, choose_groups, difference, group_records, verdict
 from policylearn.training import RunConfig, changed
 from policylearn.training.ledger import Ledger
 from policylearn.wording import markdown_table, write_value
 
-Groups = dict[Experiment, list[RunGroup]]
 PER_CENT = ("accuracy", "rocauc")
 
 HEAD = """# Results

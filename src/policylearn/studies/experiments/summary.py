@@ -81,6 +81,10 @@ class RunGroup:
         return sum(record.seconds for record in self.records)
 
 
+Groups = dict[Experiment, list[RunGroup]]
+"""The groups of each experiment."""
+
+
 def exact(curve: list[float]) -> list[float]:
     """The single precision numbers whose shortest forms a record holds."""
     return [float(np.float32(value)) for value in curve]

@@ -18,7 +18,7 @@ from policylearn.studies.theory.identify import (
     collection_told_apart,
     identification,
 )
-from policylearn.studies.theory.learning import METHODS, Evaluation, Learned, LearningConfig, Method, learn
+from policylearn.studies.theory.learning import METHODS, Evaluation, Learned, LearningConfig, LearningMethod, learn
 from policylearn.studies.theory.records import LearningRecord, load_records, run_all
 from policylearn.studies.theory.separation import Separation, covering_model, separation
 from policylearn.studies.theory.summary import Summary, learning_table, summarise
@@ -38,8 +38,8 @@ __all__ = [
     "Identification",
     "Learned",
     "LearningConfig",
+    "LearningMethod",
     "LearningRecord",
-    "Method",
     "Push",
     "Separation",
     "Summary",

@@ -30,8 +30,8 @@ from policylearn.policies import draw_picks
 from policylearn.settings import NodePooling, PolicyName
 from policylearn.studies.theory.chance import covered
 
-Method = Literal["reinforce", "rloo", "straight_through", "gapped", "imle", "random", "none", "full"]
-METHODS: tuple[Method, ...] = get_args(Method)
+LearningMethod = Literal["reinforce", "rloo", "straight_through", "gapped", "imle", "random", "none", "full"]
+METHODS: tuple[LearningMethod, ...] = get_args(LearningMethod)
 LEARNED: tuple[EstimatorName, ...] = get_args(EstimatorName)
 
 
@@ -39,7 +39,7 @@ LEARNED: tuple[EstimatorName, ...] = get_args(EstimatorName)
 class LearningConfig:
     """One training from scratch."""
 
-    method: Method = "rloo"
+    method: LearningMethod = "rloo"
     """How nodes are picked: learned with either gradient, at random, none, or all."""
     n: int = 17
     """Nodes of each component."""
@@ -251,7 +251,7 @@ def new_model(config: LearningConfig) -> SubgraphGNN:
         return accelerate(build_model(settings))
 
 
-def named_policy(method: Method) -> tuple[PolicyName, EstimatorName]:
+def named_policy(method: LearningMethod) -> tuple[PolicyName, EstimatorName]:
     """The policy of a method, and how it learns if it does."""
     match method:
         case "random" | "none" | "full":

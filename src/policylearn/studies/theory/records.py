@@ -8,7 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from policylearn.settings.provenance import commit, describe_machine, versions
-from policylearn.studies.theory.learning import METHODS, Evaluation, LearningConfig, Method, first_settled, learn
+from policylearn.studies.theory.learning import (
+    METHODS,
+    Evaluation,
+    LearningConfig,
+    LearningMethod,
+    first_settled,
+    learn,
+)
 from policylearn.training.ledger import Ledger, LedgerError, read_record, run_jobs
 
 StepListener = Callable[[LearningConfig, int, float, Evaluation | None], None]
@@ -84,9 +91,9 @@ def run_all(
     return [read_record(ledger.path(config), LearningRecord.of) for config in wanted]
 
 
-def runs_of(records: Iterable[LearningRecord]) -> dict[tuple[int, int, Method], list[LearningRecord]]:
+def runs_of(records: Iterable[LearningRecord]) -> dict[tuple[int, int, LearningMethod], list[LearningRecord]]:
     """Records by family of graphs and method, in the order in which they come."""
-    groups: dict[tuple[int, int, Method], list[LearningRecord]] = {}
+    groups: dict[tuple[int, int, LearningMethod], list[LearningRecord]] = {}
     for record in records:
         config = record.config
         groups.setdefault((config.n, config.components, config.method), []).append(record)
