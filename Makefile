@@ -28,7 +28,7 @@ help:
 	@echo "make lint   style, types and the order of the rooms"
 	@echo "make bench  policylearn bench --quick, then python -m benchmarks.NAME for $(BENCHMARKS); writes to benchmarks/results"
 	@echo "            left out: policylearn bench (all datasets, all methods), python -m benchmarks.full_bag (12 minutes of a processor)"
-	@echo "            and python -m benchmarks.against OLD NEW (two checkouts), python -m benchmarks.ablation_table (writes it into the docs)"
+	@echo "            and python -m benchmarks.against OLD NEW (two checkouts), python -m benchmarks.ablation_table and python -m benchmarks.systems_table (write them into the docs)"
 	@echo "            and python -m benchmarks.service_load RUN (32 clients against policylearn serve, on loopback alone)"
 
 demo: $(READY)

@@ -71,6 +71,25 @@ def test_the_ablation_takes_all_forms_in_turn(data: str, tmp_path: Path, capsys:
     assert "plain PyTorch" in capsys.readouterr().out
 
 
+def test_systems_take_turns_with_the_policies(data: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["--systems", "--datasets", data, "--cases", "random-t2", "pna", *SMALL]
+    assert main(["bench", *words, "-o", str(tmp_path)]) == 0
+    report = BenchReport.from_json((tmp_path / "systems.json").read_text())
+    assert [(t.case, t.phase) for t in report.timings] == [
+        ("random-t2", "train"), ("random-t2", "infer"), ("pna", "train"), ("pna", "infer"),
+    ]  # fmt: skip
+    assert all(len(timing.ms) == 2 and min(timing.ms) > 0 and timing.graphs == 8 for timing in report.timings)
+    assert report.command.startswith("policylearn bench --systems")
+    assert 0 < (report.processor_share or 0) <= 1.5
+    assert "over Random T=2" in capsys.readouterr().out
+    assert not (tmp_path / "bench.png").exists()
+
+
+def test_two_measurements_at_once_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["bench", "--systems", "--ablation"]) != 0
+    assert "--ablation and --systems are two measurements" in capsys.readouterr().err
+
+
 def test_json_alone_is_printed(data: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     words = ["--json", "--datasets", data, "--cases", "none", *SMALL, "--growth-nodes", "0", "-o", str(tmp_path)]
     assert main(["bench", *words]) == 0

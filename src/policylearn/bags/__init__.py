@@ -4,7 +4,7 @@ from policylearn.bags.adjacency import Adjacency, pointers
 from policylearn.bags.attached import attached, attached_ego_nets, every_root
 from policylearn.bags.bag import Bag, unmarked_apart
 from policylearn.bags.graphs import Graphs, Members
-from policylearn.bags.row_limit import MAX_ROWS, check_rows
+from policylearn.bags.row_limit import MAX_ROWS, RowLimitError, check_rows
 from policylearn.bags.rules import (
     BagRule,
     DeleteNodes,
@@ -31,6 +31,7 @@ __all__ = [
     "Graphs",
     "MarkNodes",
     "Members",
+    "RowLimitError",
     "Selection",
     "WholeCopies",
     "attached",

@@ -6,8 +6,12 @@ MAX_ROWS = 1 << 20
 """Rows that a system which holds its bag whole takes per batch unless told otherwise."""
 
 
+class RowLimitError(ValueError):
+    """A batch has more rows than are allowed."""
+
+
 def check_rows(rows: int, max_rows: int, channels: int) -> None:
-    """Raise a `ValueError` where a batch needs more rows than are allowed, before they are allocated.
+    """Raise a `RowLimitError` where a batch needs more rows than are allowed, before they are allocated.
 
     Args:
         rows: one per node and copy.
@@ -16,7 +20,7 @@ def check_rows(rows: int, max_rows: int, channels: int) -> None:
     """
     if rows > max_rows:
         gigabytes = rows * channels * 4 / 1e9
-        raise ValueError(
+        raise RowLimitError(
             f"the copies of this batch have {rows:,} rows (one per node and copy), {gigabytes:.3g} GB for the states of"
             f" each layer in single precision, but 'max_rows' is {max_rows:,}; use smaller batches, raise 'max_rows',"
             " or choose a model that looks at few copies"

@@ -14,7 +14,7 @@ from policylearn.cli.printing import print_table, say, warn
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from policylearn.studies.bench import BenchReport, Settings
+    from policylearn.studies.bench import BenchReport, Settings, SystemSettings
 
 HELP = "measure speed and memory here, against replicated edges and against the machine's limit"
 ABOUT = (
@@ -36,20 +36,29 @@ def add_options(parser: Parser) -> None:
         action="store_true",
         help="measure instead what each part of the acceleration is worth, on the first of the datasets",
     )
+    parser.add_argument(
+        "--systems",
+        action="store_true",
+        help="measure instead what every system costs beside the policies, on the first of the datasets (ZINC), each"
+        " with its published settings and all with the same batch",
+    )
     parser.add_argument("--json", action="store_true", help="print the record as JSON instead of tables")
     parser.add_argument(
         "--datasets", type=str, nargs="+", default=[], help="(default: zinc, ogbg-molhiv and reddit-binary)"
     )
     parser.add_argument(
         "--cases", type=str, nargs="+", default=[],
-        help="of learned-t2, learned-t5, learned-t8, random-t2, full and none (default: all)",
+        help="of learned-t2, learned-t5, learned-t8, random-t2, full and none; with --systems also names of systems"
+        " (default: all)",
     )  # fmt: skip
     parser.add_argument(
-        "--rounds", type=int | None, default=None, help="how often each is timed (default: 7, quick: 2)"
+        "--rounds", type=int | None, default=None, help="how often each is timed (default: 7, quick: 2, systems: 5)"
     )
-    parser.add_argument("--threads", type=int | None, default=None, help="(default: 2, or the number of cores if less)")
-    parser.add_argument("--layers", type=int, default=6, help="of both networks")
-    parser.add_argument("--channels", type=int, default=64, help="of both networks")
+    parser.add_argument(
+        "--threads", type=int | None, default=None, help="(default: 2, or the number of cores if less; systems: 1)"
+    )
+    parser.add_argument("--layers", type=int, default=6, help="of both networks; a system has its own")
+    parser.add_argument("--channels", type=int, default=64, help="of both networks; a system has its own")
     parser.add_argument(
         "--batch-size", type=int | None, default=None, help="graphs of a batch (default: 128, reddit-binary 32)"
     )
@@ -69,17 +78,20 @@ def run(options: Namespace) -> int:
     from policylearn.data.atomic import write_text
     from policylearn.studies.bench import draw_report, make_tables
 
-    settings = settings_of(options)
+    if options.ablation and options.systems:
+        raise ValueError("--ablation and --systems are two measurements; ask for one of them")
+    settings = system_settings_of(options) if options.systems else settings_of(options)
     beside = Console(stderr=True)
     if os.getloadavg()[0] > BUSY:
         load = f"{os.getloadavg()[0]:.1f}"
         warn(f"the machine is busy (load {load}): ratios can still be compared, times cannot", beside)
     command = f"policylearn bench {shlex.join(options.words)}".strip()
     report = measure(settings, command, beside, ablation=options.ablation)
-    name = "ablation" if options.ablation else "bench-quick" if settings.quick else "bench"
+    quick = "bench-quick" if options.quick else "bench"
+    name = "ablation" if options.ablation else "systems" if options.systems else quick
     written = [options.output / f"{name}.json"]
     write_text(written[0], report.to_json())
-    if not options.ablation:
+    if name == quick:
         written.append(options.output / f"{name}.png")
         draw_report(report, written[1])
     if options.json:
@@ -114,10 +126,25 @@ def settings_of(options: Namespace) -> Settings:
     )
 
 
-def measure(settings: Settings, command: str, console: Console, *, ablation: bool) -> BenchReport:
-    """Run the benchmark, or the ablation, under a bar over all of its steps."""
+def system_settings_of(options: Namespace) -> SystemSettings:
+    """What the options ask for of the systems."""
+    from policylearn.studies.bench import SystemSettings
+
+    usual = SystemSettings()
+    return SystemSettings(
+        dataset=next(iter(options.datasets), usual.dataset),
+        names=tuple(options.cases),
+        rounds=options.rounds if options.rounds is not None else QUICK_ROUNDS if options.quick else usual.rounds,
+        threads=usual.threads if options.threads is None else options.threads,
+        batch_size=options.batch_size,
+        memory=not options.no_memory,
+    )
+
+
+def measure(settings: Settings | SystemSettings, command: str, console: Console, *, ablation: bool) -> BenchReport:
+    """Run the benchmark, the ablation or the table of systems, under a bar over all of its steps."""
     from policylearn.cli.progress import add_bar, progress_bars
-    from policylearn.studies.bench import run_ablation, run_bench
+    from policylearn.studies.bench import SystemSettings, run_ablation, run_bench, run_systems
 
     with progress_bars(console) as progress:
         bar = add_bar(progress, "measuring", 0)
@@ -128,6 +155,8 @@ def measure(settings: Settings, command: str, console: Console, *, ablation: boo
         def expect(steps: int) -> None:
             progress.update(bar, total=(progress.tasks[0].total or 0) + steps)
 
+        if isinstance(settings, SystemSettings):
+            return run_systems(settings, command, tell, expect)
         return (run_ablation if ablation else run_bench)(settings, command, tell, expect)
 
 

@@ -5,7 +5,9 @@ from policylearn.studies.bench.cases import BATCH_SIZES, CASES, QUICK_CASES, Set
 from policylearn.studies.bench.picture import draw_report
 from policylearn.studies.bench.record import BenchReport, Growth, OverOnce, Timing
 from policylearn.studies.bench.replicated import ReplicatedGNN
-from policylearn.studies.bench.run import run_ablation, run_bench
+from policylearn.studies.bench.run import run_ablation, run_bench, run_systems
+from policylearn.studies.bench.system_tables import systems_markdown
+from policylearn.studies.bench.systems import SystemSettings
 from policylearn.studies.bench.tables import make_tables
 
 __all__ = [
@@ -18,10 +20,13 @@ __all__ = [
     "OverOnce",
     "ReplicatedGNN",
     "Settings",
+    "SystemSettings",
     "Timing",
     "ablation_markdown",
     "draw_report",
     "make_tables",
     "run_ablation",
     "run_bench",
+    "run_systems",
+    "systems_markdown",
 ]

@@ -12,6 +12,7 @@ from policylearn.models import NetworkConfig
 from policylearn.studies.bench.cases import CASES
 from policylearn.studies.bench.contenders import Batches, make_ours, make_replicated, model_config
 from policylearn.studies.bench.memory import forget_peak, peak, resident
+from policylearn.studies.bench.systems import system_peaks
 from policylearn.training import DataConfig, load_source
 
 
@@ -19,11 +20,14 @@ def measure_peak(words: dict[str, Any]) -> dict[str, int]:
     """Run one step on the first batch and tell the memory before it and the most that it took beyond that.
 
     Args:
-        words: dataset, case, phase, contender, estimator, batch_size, layers, channels and threads.
+        words: dataset, case, phase, contender, estimator, batch_size, layers, channels and threads; or system, dataset,
+            batch_size and threads, for the peaks of both phases of a system.
     """
     torch.set_num_threads(words["threads"])
     torch.manual_seed(0)
     source = load_source(DataConfig(name=words["dataset"]))
+    if "system" in words:
+        return system_peaks(words, source)
     batches = Batches(source, words["batch_size"], 1)
     network = NetworkConfig(layers=words["layers"], channels=words["channels"])
     config = model_config(source, CASES[words["case"]], network, words["estimator"])

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from policylearn.settings.run_config import POLICY
 from policylearn.studies.bench.cases import CASES, Phase
 from policylearn.studies.bench.record import BenchReport, paired_ratio
+from policylearn.studies.bench.systems import SYSTEM
 from policylearn.studies.experiments import TABLES
 from policylearn.studies.experiments.declaration import Column, Measure, PaperRow, Printed, Table
 
@@ -32,7 +34,7 @@ class MethodRatio:
         case: whose time.
         base: in units of whose time.
         paper: by the paper's GPU times.
-        ours: by ours; None if one of the two was not measured.
+        ours: by ours, of the benchmark or of the table of systems; None if one of the two was not measured.
         replicated: by those of the replicated model; likewise.
     """
 
@@ -70,15 +72,17 @@ def _of_column(table: Table, column: Column, report: BenchReport) -> Iterator[Me
     for case, cell in printed.items():
         if case != base and cell.mean is not None:
             where = (column.dataset, phase, deterministic)
-            yield MethodRatio(
-                table.name, *where, case, base, cell.mean / unit,
-                ratio_between(report, *where, case, base, "ours"),
-                ratio_between(report, *where, case, base, "replicated"),
-            )  # fmt: skip
+            usual, of_systems, replicated = (
+                ratio_between(report, *where, case, base, contender) for contender in ("ours", SYSTEM, "replicated")
+            )
+            ours = of_systems if usual is None else usual
+            yield MethodRatio(table.name, *where, case, base, cell.mean / unit, ours, replicated)
 
 
 def case_of(row: PaperRow) -> str | None:
-    """The case that a row of the paper's tables stands for; None if it is none of ours."""
+    """The case that a row of the paper's tables stands for, a system's own name; None if it is none of ours."""
+    if row.method.model != POLICY:
+        return row.method.model
     for case in CASES.values():
         if row.method.policy == case.policy and (row.picks or 0) == case.picks:
             return case.name
@@ -91,7 +95,7 @@ def ratio_between(
     """One case's time over another's with the same contender; a learned policy is trained as the paper does it."""
     times = []
     for name in (case, base):
-        learns = CASES[name].learns and phase == "train" and contender == "ours"
+        learns = name in CASES and CASES[name].learns and phase == "train" and contender == "ours"
         estimator = "straight_through" if learns else None
         timing = report.find(dataset, name, phase, contender, estimator=estimator, deterministic=deterministic)
         if timing is None or not timing.ms:

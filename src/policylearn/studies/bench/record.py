@@ -22,13 +22,15 @@ class Timing:
         case: by name.
         phase: `train` (a step) or `infer`.
         deterministic: under torch's deterministic algorithms.
-        contender: `ours`, `replicated`, or `limit` (the matrix multiplications of ours alone); of an ablation a `Form`.
+        contender: `ours`, `replicated`, or `limit` (the matrix multiplications of ours alone); of an ablation a `Form`;
+            `system` in a table of the systems, whose case is a system's name.
         estimator: of a learned policy's training step; None elsewhere.
         graphs: of a batch.
         ms: of every round; empty if it was not run.
         peak_bytes: most memory that it needed beyond program, data and model; None if that was not measured.
         note: why it was not run; empty if it was.
         threads: where they differ within a run; None elsewhere.
+        parameters: number of weights; None if it was not counted.
     """
 
     dataset: str
@@ -42,6 +44,7 @@ class Timing:
     peak_bytes: int | None = None
     note: str = ""
     threads: int | None = None
+    parameters: int | None = None
 
     @property
     def median(self) -> float:
@@ -119,6 +122,7 @@ class BenchReport:
         timings: every contender of every case.
         growth: cost against size.
         over_once: T picks against one look at the unmarked graph.
+        processor_share: how much of a processor the process had while times were taken; None if that was not asked.
         format: of this file.
     """
 
@@ -133,6 +137,7 @@ class BenchReport:
     timings: tuple[Timing, ...]
     growth: tuple[Growth, ...] = ()
     over_once: tuple[OverOnce, ...] = ()
+    processor_share: float | None = None
     format: int = FORMAT
 
     def find(

@@ -17,6 +17,7 @@ from policylearn.studies.bench.cases import Settings, plan
 from policylearn.studies.bench.groups import Tell, count_steps, measure_group, wants_peak, with_peak
 from policylearn.studies.bench.growth import growth_steps, measure_growth, measure_over_once, over_once_steps
 from policylearn.studies.bench.record import BenchReport, Growth, OverOnce, Timing
+from policylearn.studies.bench.systems import SystemSettings, measure_system_peaks, measure_systems, system_steps
 from policylearn.training import DataConfig, load_source
 
 CONE_FAMILIES = ("path", "grid")
@@ -62,11 +63,26 @@ def run_ablation(settings: Settings, command: str, tell: Tell, expect: Callable[
         return _report(settings, command, begun, load, timings)
 
 
+def run_systems(settings: SystemSettings, command: str, tell: Tell, expect: Callable[[int], None]) -> BenchReport:
+    """Measure what every system costs beside the policies; see `run_bench`."""
+    begun, load = _now(), os.getloadavg()[0]
+    source = load_source(DataConfig(name=settings.dataset))
+    expect(system_steps(settings) + (len(settings.chosen) if settings.memory else 0))
+    with threads(settings.threads):
+        timings, share = measure_systems(source, settings, tell)
+        report = _report(settings, command, begun, load, timings)
+        if settings.memory:
+            report = replace(report, timings=tuple(measure_system_peaks(timings, settings, tell)))
+    return replace(report, processor_share=share)
+
+
 def _now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
-def _report(settings: Settings, command: str, begun: str, load: float, timings: list[Timing]) -> BenchReport:
+def _report(
+    settings: Settings | SystemSettings, command: str, begun: str, load: float, timings: list[Timing]
+) -> BenchReport:
     return BenchReport(
         command=command,
         date=begun,

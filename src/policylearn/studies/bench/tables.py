@@ -10,6 +10,9 @@ from policylearn.studies.bench.ablation import HEADINGS, ablation_rows
 from policylearn.studies.bench.cases import CASES
 from policylearn.studies.bench.paper import method_ratios
 from policylearn.studies.bench.record import BenchReport, Timing, paired_ratio
+from policylearn.studies.bench.system_tables import HEADINGS as SYSTEM_HEADINGS
+from policylearn.studies.bench.system_tables import PAPER_HEADINGS, paper_rows, system_rows, where_measured
+from policylearn.studies.bench.systems import SYSTEM
 
 MIB = 2**20
 
@@ -18,6 +21,9 @@ def make_tables(report: BenchReport) -> Iterator[Table]:
     """Times and memory, cost against size, and the paper's ratios; those without a row are left out."""
     if any(t.contender == "plain" for t in report.timings):
         yield ablation_table(report)
+        return
+    if any(t.contender == SYSTEM for t in report.timings):
+        yield from systems_tables(report)
         return
     groups = dict.fromkeys((t.dataset, t.phase, t.deterministic) for t in report.timings)
     for dataset, phase, deterministic in groups:
@@ -85,6 +91,20 @@ def ablation_table(report: BenchReport) -> Table:
     for row in ablation_rows(report):
         table.add_row(*row)
     return table
+
+
+def systems_tables(report: BenchReport) -> Iterator[Table]:
+    """What every system costs beside the policies; and, where the paper has a pair of them, its ratio beside ours."""
+    table = _table(where_measured(report), *SYSTEM_HEADINGS)
+    for row in system_rows(report):
+        table.add_row(*row)
+    yield table
+    beside = list(paper_rows(report))
+    if beside:
+        paper = _table("what a method costs in units of another: the paper's GPU times, and ours", *PAPER_HEADINGS)
+        for row in beside:
+            paper.add_row(*row)
+        yield paper
 
 
 def growth_table(report: BenchReport) -> Table:

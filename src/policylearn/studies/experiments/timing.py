@@ -5,10 +5,14 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 
 import torch
+from torch.nn.utils import clip_grad_norm_
+from torch.optim import Optimizer
+from torch_geometric.data import Batch
 
-from policylearn.data import BatchLoader
+from policylearn.data import BatchLoader, Task
 from policylearn.fast import while_training
 from policylearn.studies.experiments.declaration import Measure
 from policylearn.training import RunConfig, Source, evaluate, make_model
@@ -31,7 +35,7 @@ def measure_ms(config: RunConfig, source: Source, measure: Measure) -> float:
     dataset, split = prepared.dataset, source.dataset.splits[0]
     model = make_model(config, prepared.inputs)
     if measure == "train_ms":
-        module = RunModule(model, dataset.task, config.optim, seed=config.fit.seed)
+        steps = TrainingSteps(model, dataset.task, config)
         samples = int(getattr(model, "bags_per_graph", 1))
         loader = BatchLoader(
             dataset.graphs,
@@ -42,9 +46,9 @@ def measure_ms(config: RunConfig, source: Source, measure: Measure) -> float:
             parts=samples,
         )
         with while_training(model):
-            train_steps(module, loader, most=3)
+            steps.epoch(loader, most=3)
             started = time.perf_counter()
-            train_steps(module, loader)
+            steps.epoch(loader)
             return (time.perf_counter() - started) * 1000
     batch_size = config.fit.evaluation_batch_size or config.fit.batch_size
     test = BatchLoader(dataset.graphs, split.test, batch_size=batch_size)
@@ -55,16 +59,43 @@ def measure_ms(config: RunConfig, source: Source, measure: Measure) -> float:
         return (time.perf_counter() - started) * 1000
 
 
-def train_steps(module: RunModule, loader: BatchLoader, most: int | None = None) -> None:
-    """Steps over one epoch's batches, or over the first few of them."""
-    module.train()
-    optimizer = module.configure_optimizers()["optimizer"]
-    for step, batch in enumerate(loader):
-        if step == most:
-            break
-        optimizer.zero_grad()
-        torch.autograd.backward(module.training_step(batch, step))
-        optimizer.step()
+class TrainingSteps:
+    """Steps as a training makes them, without its loop: loss, gradients, their limit, optimiser.
+
+    Args:
+        model: what to train.
+        task: its loss.
+        config: the run, for its optimiser.
+    """
+
+    def __init__(self, model: torch.nn.Module, task: Task, config: RunConfig) -> None:
+        # A rate's schedule may ask how many steps there will be, and takes no time worth counting.
+        optim = replace(config.optim, schedule="step")
+        self.module = RunModule(model, task, optim, seed=config.fit.seed)
+        self.optimizer: Optimizer = self.module.configure_optimizers()["optimizer"]
+        self.clip = config.optim.gradient_clip
+
+    def step(self, batch: Batch, number: int) -> None:
+        """One step; ASAM works out the gradients twice, so the optimiser is told how."""
+
+        def closure() -> torch.Tensor:
+            self.optimizer.zero_grad()
+            loss = self.module.training_step(batch, number)
+            torch.autograd.backward(loss)
+            if self.clip:
+                clip_grad_norm_(self.module.parameters(), self.clip)
+            return loss
+
+        self.module.train()
+        self.module.on_train_batch_start(batch, number)
+        self.optimizer.step(closure)  # type: ignore[arg-type]  # declared to give a float, which nobody reads
+
+    def epoch(self, loader: BatchLoader, most: int | None = None) -> None:
+        """Steps over one epoch's batches, or over the first few of them."""
+        for number, batch in enumerate(loader):
+            if number == most:
+                break
+            self.step(batch, number)
 
 
 @contextmanager
