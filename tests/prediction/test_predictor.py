@@ -45,6 +45,16 @@ def unseen() -> list[str]:
     return molesol()[0][60:120]
 
 
+def test_answers_averaged_over_draws(run: Path, predictor: Predictor, unseen: list[str]) -> None:
+    drawing = load(run, draws=4)
+    answer = drawing.answer(unseen)
+    alone = drawing.answer(unseen, batch_size=1)
+    assert np.allclose(alone.values, answer.values, **CLOSE)
+    assert alone.picks == answer.picks
+    assert not np.allclose(answer.values, predictor.predict(unseen), **CLOSE)
+    assert any(len(own) > 2 for own in answer.picks)  # nodes of any of the four bags
+
+
 def test_the_batch_size_plays_no_part(predictor: Predictor, unseen: list[str]) -> None:
     alone = predictor.answer(unseen, batch_size=1)
     assert alone.values.shape == (len(unseen), 1)

@@ -23,10 +23,11 @@ class Selection:
         further: nodes that are marked in the same copies as the roots; `NO_PICK` where a graph has too few nodes.
         nodes: what the unmarked graph and the first t copies show of each node, for t = 0 to T, where the policy looked
             at them with the prediction network's own encoder; None elsewhere.
+        gains: by how much each graph's loss was expected to fall with each pick, in training; None if nobody did.
 
     Shapes:
-        roots and log_prob ``(T, G)``, logits and marks ``(T, N)``, further ``(T, k - 1, G)`` for k marks per copy,
-        nodes T + 1 times ``(N, K, C)`` for K bags per graph.
+        roots, log_prob and gains ``(T, G)``, logits and marks ``(T, N)``, further ``(T, k - 1, G)`` for k marks per
+        copy, nodes T + 1 times ``(N, K, C)`` for K bags per graph.
     """
 
     roots: Tensor
@@ -35,6 +36,7 @@ class Selection:
     marks: Tensor | None = None
     further: Tensor | None = None
     nodes: tuple[Tensor, ...] | None = None
+    gains: Tensor | None = None
 
     @property
     def picks(self) -> int:

@@ -15,6 +15,8 @@ ABOUT = (
     " the run's own data, under the conditions that it records, to the last digit."
 )
 
+DRAWS = "average outputs over so many bags drawn from the policy, instead of its best nodes (at so many times the cost)"
+
 
 def add_options(parser: Parser) -> None:
     """Options of the verb."""
@@ -27,6 +29,7 @@ def add_options(parser: Parser) -> None:
     parser.add_argument(
         "--data", type=str | None, default=None, help="where the data is now, if it has moved; it must be the same data"
     )
+    parser.add_argument("--draws", type=int, default=1, help=DRAWS)
 
 
 def run(options: Namespace) -> int:
@@ -43,7 +46,7 @@ def run_labelled(options: Namespace) -> int:
     from policylearn.prediction.labelled import evaluate_table
     from policylearn.prediction.scores import NAMES
 
-    result = evaluate_table(load_quietly(options.run), options.labelled, smiles=options.smiles)
+    result = evaluate_table(load_quietly(options.run, draws=options.draws), options.labelled, smiles=options.smiles)
     names = [name for name in NAMES if any(name in scores for scores in result.scores.values())]
     table = Table(title=str(options.labelled))
     for number, heading in enumerate(("target", "labels", *(NAMES[name] for name in names))):
@@ -71,8 +74,10 @@ def run_again(options: Namespace) -> int:
 
     found = load_run(options.run)
     with Console(stderr=True).status("evaluating"):
-        result = reevaluate(found, part=options.part, data=options.data)
+        result = reevaluate(found, part=options.part, data=options.data, draws=options.draws)
     print(f"{result.part} {result.metric}: {result.value!r} ({result.graphs:,} graphs)")  # noqa: T201 - the answer
+    if result.picks is not None:
+        print(f"picks per graph: {result.picks:.3f} of {found.config.selection.picks}")  # noqa: T201 - the answer
     if result.logged is not None and result.logged != result.value:
         others = other_versions(found.facts)
         reason = f"since then {others}" if others else f"it was trained on {found.facts.machine}"

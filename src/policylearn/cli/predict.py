@@ -12,6 +12,7 @@ from types import FrameType
 from typing import TYPE_CHECKING
 
 from policylearn.cli.command import Command, Parser
+from policylearn.cli.evaluate import DRAWS
 from policylearn.cli.printing import warn
 
 if TYPE_CHECKING:
@@ -50,6 +51,7 @@ def add_options(parser: Parser) -> None:
     parser.add_argument(
         "--interval", type=float, default=0.9, help="how often intervals (or sets of labels) shall hold the truth"
     )
+    parser.add_argument("--draws", type=int, default=1, help=DRAWS)
     parser.add_argument("--spread", type=str | None, default=None, help="gone: train with --ensemble instead")
 
 
@@ -71,7 +73,7 @@ def run(options: Namespace) -> int:
     console = Console(stderr=True)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", BatchWarning)
-        predictor = load(options.run)
+        predictor = load(options.run, draws=options.draws)
     for warning in caught:
         warn(str(warning.message), console)
     source, output = options.input, options.output

@@ -104,7 +104,7 @@ def render(template: str, **values: Any) -> str:
     return pages.get_template(template).render(**values)
 
 
-def load_quietly(folder: Path) -> Predictor:
+def load_quietly(folder: Path, *, draws: int = 1) -> Predictor:
     """The predictor, without the warning on batches that the command has already given."""
     import warnings
 
@@ -112,7 +112,7 @@ def load_quietly(folder: Path) -> Predictor:
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", BatchWarning)
-        return load(folder)
+        return load(folder, draws=draws)
 
 
 def facts_of(folder: Path, runs: Sequence[Run]) -> Iterator[tuple[str, str]]:

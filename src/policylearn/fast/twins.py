@@ -18,7 +18,7 @@ from policylearn.models import SubgraphGNN
 from policylearn.models.protocol import AnyBatch, LossTerms, Objective
 from policylearn.policies import LearnedPolicy
 from policylearn.policies.draws import Pick
-from policylearn.policies.learned import BagView, View
+from policylearn.policies.views import BagView, View
 
 
 @contextmanager

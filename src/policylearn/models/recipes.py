@@ -48,9 +48,11 @@ from policylearn.policies import (
     Rloo,
     StraightThrough,
     degree,
+    log_degree,
     subgraph_centrality,
 )
-from policylearn.settings import BagConfig, EstimatorName, NetworkConfig, PolicyConfig
+from policylearn.policies.ranked import NodeScore
+from policylearn.settings import BagConfig, EstimatorName, NetworkConfig, PolicyConfig, PriorName
 
 
 def build_model(config: ModelConfig) -> SubgraphGNN:
@@ -161,7 +163,18 @@ def _build_policy(config: ModelConfig, rule: BagRule, shared: Encoder) -> Policy
         marks_per_copy=marks,
         rule=rule,
         shared=policy.shared,
+        prior=None if policy.prior is None else build_prior(policy.prior),
+        gain=None if policy.stop_below is None else MLP(network.channels, network.channels, policy.picks),
+        stop_below=policy.stop_below,
     )
+
+
+def build_prior(name: PriorName) -> NodeScore:
+    """The logarithm of what the first pick leans to."""
+    known: dict[str, NodeScore] = {"degree": log_degree, "centrality": subgraph_centrality}
+    if name not in known:
+        raise ValueError(f"'prior' must be one of {', '.join(known)} (got '{name}')")
+    return known[name]
 
 
 def _two_stream(

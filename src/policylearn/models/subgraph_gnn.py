@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import torch
@@ -20,7 +21,7 @@ from policylearn.nn import (
     depends_on_batch,
     dtype_of,
 )
-from policylearn.policies import Evidence, Policy, bags_per_graph, surrogate_loss
+from policylearn.policies import DrawingPolicy, Evidence, Policy, bags_per_graph, surrogate_loss
 
 STREAMED_ROWS = 1 << 18
 """Rows (node and copy) that a model holds at once at inference; a larger bag is streamed in pieces of copies."""
@@ -104,7 +105,10 @@ class SubgraphGNN(nn.Module):
     def objective(
         self, batch: AnyBatch, y: Tensor, terms: LossTerms, *, generator: torch.Generator | None = None
     ) -> Objective:
-        """See `GraphModel`; the mean loss, and what the policy adds so that its picks learn."""
+        """See `GraphModel`; the mean loss, and what the policy adds so that its picks learn.
+
+        With a policy that may stop early, the loss is the mean over those with 0, 1, .., T copies.
+        """
         graphs = Graphs.of(batch)
         samples, selection = self._training_bags(graphs, generator)
         beside = self._beside(graphs)  # once, so that all bags of a graph see the same
@@ -126,18 +130,50 @@ class SubgraphGNN(nn.Module):
 
         outputs = outputs_of(selection.picks)
         mean, costs = costs_of(outputs)
+        # Where picking may stop early, what fewer copies give must be good too.
+        earlier = [costs_of(outputs_of(picks)) for picks in range(selection.picks)] if self.stops_early else []
+        loss = torch.stack([mean, *(one for one, _ in earlier)]).mean() if earlier else mean
 
+        @cache
         @torch.no_grad()
         def prefix_costs() -> Tensor | None:
             if not copies_are_apart(self.encoder):
                 return None
-            return torch.stack([*(costs_of(outputs_of(picks))[1] for picks in range(selection.picks)), costs])
+            first = (earlier[picks] if earlier else costs_of(outputs_of(picks)) for picks in range(selection.picks))
+            return torch.stack([*(own for _, own in first), costs])
 
-        added = None
         if self._learns:
             evidence = Evidence(costs, prefix_costs, graphs.extras.get("past_cost"))
             added = surrogate_loss(self.policy, selection, evidence)
-        return Objective(mean if added is None else mean + added, mean.detach(), outputs, costs.mean(0), selection)
+            loss = loss if added is None else loss + added
+        return Objective(loss, mean.detach(), outputs, costs.mean(0), selection)
+
+    def predict_drawn(self, batch: AnyBatch, draws: int, *, seed: int = 0) -> tuple[Tensor, list[Selection]]:
+        """The mean output over several bags of each graph that the policy draws, and their picks, in evaluation.
+
+        Args:
+            batch: G graphs.
+            draws: M, how many bags.
+            seed: of the draws. With it a graph has the same ones alone and in any batch.
+
+        Shapes:
+            ``(G, outputs)`` (node tasks: ``(N, outputs)``) and M selections.
+        """
+        graphs, policy = Graphs.of(batch), self.policy
+        if draws < 1:
+            raise ValueError(f"'draws' must be >= 1 (got {draws})")
+        if not isinstance(policy, DrawingPolicy):
+            raise ValueError(
+                f"{type(policy).__name__} has nothing to draw: it picks the same nodes each time; leave 'draws' out"
+            )
+        selections = [policy.drawn(graphs, number, seed=seed) for number in range(draws)]
+        outputs = torch.stack([self.predict(graphs, one) for one in selections])  # (M, G, outputs)
+        return outputs.mean(0), selections
+
+    @property
+    def stops_early(self) -> bool:
+        """Whether a graph may have fewer picks than others in evaluation, by what the policy expects of another."""
+        return bool(getattr(self.policy, "stops_early", False))
 
     def training_pass(self, batch: AnyBatch, *, generator: torch.Generator | None = None) -> Tensor:
         """The outputs of a training step: K bags of each graph, ``(K * G, outputs)``."""

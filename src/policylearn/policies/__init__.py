@@ -4,9 +4,10 @@ from policylearn.policies.decks import Deck, RandomDeck
 from policylearn.policies.draws import Pick, selection_of, top_nodes
 from policylearn.policies.estimators import Estimator, Gapped, Imle, Reinforce, Rloo, StraightThrough, leave_one_out
 from policylearn.policies.fixed import FullPolicy, NoPolicy
-from policylearn.policies.learned import BagView, LearnedPolicy, View, as_learned, draw_picks
+from policylearn.policies.learned import LearnedPolicy, as_learned, draw_picks
 from policylearn.policies.masks import keep_best, kept_sizes, node_uniform
 from policylearn.policies.protocol import (
+    DrawingPolicy,
     Evidence,
     LearningPolicy,
     Policy,
@@ -15,11 +16,13 @@ from policylearn.policies.protocol import (
     unpicked,
 )
 from policylearn.policies.random import RandomPolicy
-from policylearn.policies.ranked import RankedPolicy, degree, subgraph_centrality
+from policylearn.policies.ranked import RankedPolicy, degree, log_degree, subgraph_centrality
+from policylearn.policies.views import BagView, View
 
 __all__ = [
     "BagView",
     "Deck",
+    "DrawingPolicy",
     "Estimator",
     "Evidence",
     "FullPolicy",
@@ -44,6 +47,7 @@ __all__ = [
     "keep_best",
     "kept_sizes",
     "leave_one_out",
+    "log_degree",
     "node_uniform",
     "selection_of",
     "subgraph_centrality",

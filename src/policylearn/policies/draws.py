@@ -32,6 +32,12 @@ def gumbel(size: int, generator: torch.Generator | None, like: Tensor) -> Tensor
     return -waiting.clamp(min=torch.finfo(like.dtype).tiny).log()
 
 
+def gumbel_of(uniform: Tensor) -> Tensor:
+    """Standard Gumbel noise from numbers in [0, 1), of any shape."""
+    tiny = torch.finfo(uniform.dtype).tiny
+    return -(-torch.log1p(-uniform)).clamp(min=tiny).log()
+
+
 def top_nodes(scores: Tensor, members: Members, count: int, tolerance: float = 0.0) -> Tensor:
     """The ``count`` best nodes of each graph, best first, ``(N,) -> (count, G)``; `NO_PICK` where there are fewer.
 

@@ -3,38 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Protocol
 
 import torch
 from torch import Tensor, nn
+from torch.nn.functional import smooth_l1_loss
 
-from policylearn.bags import Bag, BagRule, Graphs, Members, Selection, mark_nodes
-from policylearn.nn import (
-    CopyPool,
-    Encoder,
-    Pooled,
-    copies_are_apart,
-    dtype_of,
-    segment_max,
-    segment_mean,
-)
-from policylearn.policies.draws import Pick, gumbel, log_prob_of, selection_of, top_nodes
+from policylearn.bags import NO_PICK, BagRule, Graphs, Members, Selection, mark_nodes
+from policylearn.nn import CopyPool, Encoder, dtype_of, segment_max, segment_mean
+from policylearn.policies.draws import Pick, gumbel, gumbel_of, log_prob_of, selection_of, top_nodes
 from policylearn.policies.estimators import Estimator, Reinforce
+from policylearn.policies.masks import node_uniform
 from policylearn.policies.protocol import Evidence, Policy, check_picks, unpicked
+from policylearn.policies.ranked import NodeScore
+from policylearn.policies.views import BagView, View
 from policylearn.settings import Mode
-
-
-class View(Protocol):
-    """What the copies so far show of each node."""
-
-    def add(self, pick: Pick) -> None:
-        """Look at the copies of one more step."""
-
-    def nodes(self) -> Tensor:
-        """Each node, pooled over slot 0 and the copies so far, ``(N, K, C)``; before the first pick ``(N, 1, C)``."""
-
-    def scores(self) -> Tensor:
-        """The score of each node in each of K bags, ``(N, K)``; before the first pick ``(N, 1)``."""
 
 
 class LearnedPolicy(nn.Module):
@@ -63,6 +45,13 @@ class LearnedPolicy(nn.Module):
         rule: how copies are made of the picks.
         shared: whether the encoder is the prediction network's own, which then predicts from what the policy has seen:
             each copy is computed once for both. Its weights are the model's and not the policy's.
+        prior: logarithm of how likely each node is to be the first pick before anything is learned, up to a constant
+            per graph; it is added to the scores of the first pick alone, since later picks depend on the ones before.
+        gain: from the mean over a graph's nodes, pooled over the copies so far, to by how much the loss will fall with
+            a further copy, one output per step, C to T channels. It learns from the losses of the first copies and
+            sends no gradient into the encoder.
+        stop_below: in evaluation, a graph has no further picks once the gain predicted for it is less than this; in
+            units of the training loss. None always makes T picks.
     """
 
     encoder: Encoder
@@ -83,6 +72,9 @@ class LearnedPolicy(nn.Module):
         marks_per_copy: int = 1,
         rule: BagRule = mark_nodes,
         shared: bool = False,
+        prior: NodeScore | None = None,
+        gain: nn.Module | None = None,
+        stop_below: float | None = None,
     ) -> None:
         super().__init__()
         check_picks(picks, marks_per_copy)
@@ -90,6 +82,10 @@ class LearnedPolicy(nn.Module):
             raise ValueError(f"'mode' must be 'incremental' or 'paper' (got '{mode}')")
         if not 0 <= node_dropout < 1:
             raise ValueError(f"'node_dropout' must lie in [0, 1) (got {node_dropout})")
+        if (gain is None) != (stop_below is None):
+            raise ValueError("'gain' and 'stop_below' go together: one predicts what the other is compared with")
+        if stop_below is not None and mode == "paper":
+            raise ValueError("'stop_below' needs mode 'incremental': in paper mode a graph's picks depend on its batch")
         self.selector, self.shared = selector, shared
         if shared:
             self.__dict__["encoder"] = encoder  # not registered: it is a part of the model already
@@ -101,6 +97,7 @@ class LearnedPolicy(nn.Module):
         self.node_dropout, self.mask_selected = node_dropout, mask_selected
         self.add_graph_mean, self.marks_per_copy = add_graph_mean, marks_per_copy
         self.tie_tolerance = 0.0 if mode == "paper" else tie_tolerance
+        self.prior, self.gain, self.stop_below = prior, gain, stop_below
 
     @property
     def bags_per_graph(self) -> int:
@@ -108,8 +105,17 @@ class LearnedPolicy(nn.Module):
         return self.estimator.bags if self.picks else 1
 
     def surrogate(self, selection: Selection, evidence: Evidence) -> Tensor | None:
-        """See `LearningPolicy`; the estimator's, where something was picked."""
-        return self.estimator.surrogate(selection, evidence) if self.picks else None
+        """See `LearningPolicy`; the estimator's, where something was picked, and the error of predicted gains."""
+        if not self.picks:
+            return None
+        added = self.estimator.surrogate(selection, evidence)
+        error = gain_error(selection, evidence)
+        return error if added is None else added if error is None else added + error
+
+    @property
+    def stops_early(self) -> bool:
+        """Whether graphs may have fewer than T picks in evaluation, so that predictions from fewer must be learned."""
+        return self.stop_below is not None and self.picks > 0
 
     def forward(
         self,
@@ -132,24 +138,50 @@ class LearnedPolicy(nn.Module):
         drawn = self.training if sample is None else sample
         members = graphs.members.repeat(samples)
         chosen: list[Pick] = []
+        gains: list[Tensor] = []
+        going = torch.ones(members.num_graphs, dtype=torch.bool, device=members.batch.device)
         view = self.look(graphs, samples) if self.picks or self.shared else None
         seen = [] if view is None or not self.shared else [view.nodes().expand(-1, samples, -1)]
         for step in range(self.picks):
             assert view is not None
+            if self.gain is not None:
+                gains.append(self.predicted_gain(view.nodes(), graphs, step).expand(-1, samples).t().reshape(-1))
+                going = going & self._worth_it(gains[-1])
+                if not bool(going.any()):
+                    break
             scores = view.scores().expand(-1, samples).t().reshape(-1)  # (N, K) -> (K * N,)
+            if step == 0 and self.prior is not None:
+                scores = scores + self.prior(graphs).to(scores.dtype).repeat(samples)
             logits = scores.where(self._candidates(chosen, members, generator), -torch.inf)
             if not drawn:
                 nodes = top_nodes(logits.detach(), members, self.marks_per_copy, self.tie_tolerance)
-                chosen.append(Pick(nodes, logits))
+                pick = Pick(nodes, logits)
             else:
                 given = gumbel(members.num_nodes, generator, logits) if noise is None else noise[step]
-                chosen.append(self._draw(logits, given, members))
+                pick = self._draw(logits, given, members)
+            chosen.append(pick if bool(going.all()) else replace(pick, nodes=pick.nodes.where(going, NO_PICK)))
             if self.shared or step < self.picks - 1:
                 view.add(chosen[-1])
             if self.shared:
                 seen.append(view.nodes())
         selection = selection_of(chosen, members)
-        return replace(selection, nodes=tuple(seen)) if self.shared else selection
+        return replace(
+            selection,
+            nodes=tuple(seen) if self.shared else None,
+            gains=torch.stack(gains) if gains and self.training else None,
+        )
+
+    def drawn(self, graphs: Graphs, number: int, *, seed: int = 0) -> Selection:
+        """See `DrawingPolicy`."""
+        uniform = node_uniform(graphs, self.picks, seed=seed + number).t()  # (T, N)
+        noise = gumbel_of(uniform).to(dtype_of(self.encoder, self.selector))
+        return self.forward(graphs, noise=noise, sample=True)
+
+    def predicted_gain(self, nodes: Tensor, graphs: Graphs, step: int) -> Tensor:
+        """By how much each graph's loss will fall with the copy of a step, ``(N, K, C) -> (G, K)``."""
+        assert self.gain is not None
+        gains: Tensor = self.gain(segment_mean(nodes.detach(), graphs.batch, graphs.ptr))  # (G, K, T)
+        return gains[..., step]
 
     def look(self, graphs: Graphs, samples: int) -> View:
         """Look at the unmarked graphs, to pick K bags of each."""
@@ -161,6 +193,11 @@ class LearnedPolicy(nn.Module):
             nodes = nodes + segment_mean(nodes, graphs.batch, graphs.ptr).index_select(0, graphs.batch)
         scores: Tensor = self.selector(nodes).squeeze(-1)
         return scores
+
+    def _worth_it(self, gains: Tensor) -> Tensor:
+        """Which graphs are to have a further pick; in training all, to learn what it brings, ``(K * G,)``."""
+        assert self.stop_below is not None
+        return torch.ones_like(gains, dtype=torch.bool) if self.training else gains >= self.stop_below
 
     def _candidates(self, chosen: list[Pick], members: Members, generator: torch.Generator | None) -> Tensor:
         """Which nodes may be picked now, ``(K * N,)``; at least one per graph."""
@@ -179,67 +216,8 @@ class LearnedPolicy(nn.Module):
         return Pick(nodes, logits, log_prob=log_prob_of(logits, nodes, members))
 
     def extra_repr(self) -> str:
-        return f"picks={self.picks}, mode={self.mode}, estimator={self.estimator}"
-
-
-class BagView:
-    """The states of nodes pooled over slot 0 and the copies so far.
-
-    Copies are computed once and kept where they do not see each other; else the whole bag is run anew at each step, and
-    the K bags of a graph one at a time.
-    """
-
-    def __init__(self, policy: LearnedPolicy, graphs: Graphs, samples: int) -> None:
-        self.policy, self.graphs, self.samples = policy, graphs, samples
-        self.apart = copies_are_apart(policy.encoder)
-        self.keeps = self.apart and policy.mode == "incremental"
-        self.together = self.apart and getattr(policy.rule, "shares_edges", False)
-        self.chosen: list[Pick] = []
-        self.seen = self._whole([Selection.nothing(graphs.ptr)])
-
-    def add(self, pick: Pick) -> None:
-        """See `View`."""
-        self.chosen.append(pick)
-        members = self.graphs.members.repeat(self.samples)
-        if self.keeps:
-            newest = selection_of([pick], members).split(self.samples, self.graphs.num_nodes)
-            self.seen = self.policy.pool.join(self.seen, self._newest(newest))
-        else:
-            self.seen = self._whole(selection_of(self.chosen, members).split(self.samples, self.graphs.num_nodes))
-
-    def nodes(self) -> Tensor:
-        """See `View`."""
-        return self.policy.pool.finish(self.seen)
-
-    def scores(self) -> Tensor:
-        """See `View`."""
-        return self.policy.score(self.nodes(), self.graphs)
-
-    def _newest(self, selections: list[Selection]) -> Pooled:
-        """The copies of one step alone, ``(N, K, C)``."""
-        if self.together:
-            # One copy per sample: those of a node, side by side, are its K samples.
-            states = self._states(Selection.side_by_side(selections), unmarked=False)[0]
-            return Pooled(states.view(self.graphs.num_nodes, self.samples, -1), 1)
-        pool = self.policy.pool
-        return pool.stack([pool.part(*self._states(one, unmarked=False)) for one in selections])
-
-    def _whole(self, selections: list[Selection]) -> Pooled:
-        """Slot 0 and all copies so far, ``(N, K, C)``."""
-        pool = self.policy.pool
-        if self.together and len(selections) > 1:
-            return pool.part_of_samples(*self._states(Selection.side_by_side(selections)), len(selections))
-        return pool.stack([pool.part(*self._states(one)) for one in selections])
-
-    def _states(self, selection: Selection, *, unmarked: bool = True) -> tuple[Tensor, Bag]:
-        bag = self.bag_of(selection, unmarked=unmarked)
-        return self.policy.encoder(self.graphs, bag), bag
-
-    def bag_of(self, selection: Selection, *, unmarked: bool) -> Bag:
-        """The copies of some picks."""
-        policy = self.policy
-        dtype = dtype_of(policy.encoder, policy.selector)
-        return policy.rule(self.graphs, selection, dtype=dtype, unmarked=unmarked)
+        stop = "" if self.stop_below is None else f", stop_below={self.stop_below:g}"
+        return f"picks={self.picks}, mode={self.mode}, estimator={self.estimator}{stop}"
 
 
 def as_learned(policy: Policy) -> LearnedPolicy:
@@ -253,3 +231,12 @@ def draw_picks(policy: Policy, graphs: Graphs, *, generator: torch.Generator) ->
     """Picks that are drawn as in training, also by a policy that is being evaluated."""
     drawn = {"sample": True} if isinstance(policy, LearnedPolicy) else {}
     return policy(graphs, generator=generator, **drawn)
+
+
+def gain_error(selection: Selection, evidence: Evidence) -> Tensor | None:
+    """How far predicted gains are from those that came; None where none was predicted or copies see each other."""
+    prefix = None if selection.gains is None else evidence.prefix_costs()
+    if selection.gains is None or prefix is None:
+        return None
+    came = (prefix[:-1] - prefix[1:]).flatten(1)  # (T + 1, K, G) -> (T, K * G)
+    return smooth_l1_loss(selection.gains, came.to(selection.gains.dtype))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import torch
 from torch import Tensor
@@ -59,6 +59,20 @@ class LearningPolicy(Policy, Protocol):
 
     def surrogate(self, selection: Selection, evidence: Evidence) -> Tensor | None:
         """What is added to the loss so that its gradient moves the picks; None if there is nothing to add."""
+
+
+@runtime_checkable
+class DrawingPolicy(Protocol):
+    """A policy that can draw several bags of a graph in evaluation, so that outputs may be averaged over them."""
+
+    def drawn(self, graphs: Graphs, number: int, *, seed: int = 0) -> Selection:
+        """One of the draws, the same for a graph whatever batch it is in.
+
+        Args:
+            graphs: the batch.
+            number: which draw, from 0 on.
+            seed: of all draws.
+        """
 
 
 def bags_per_graph(policy: Policy) -> int:

@@ -31,15 +31,23 @@ class RandomPolicy(nn.Module):
 
     def forward(self, graphs: Graphs, *, generator: torch.Generator | None = None) -> Selection:
         """Draw T copies per graph; in evaluation ``generator`` plays no part unless it is given."""
-        device = graphs.batch.device
         fixed = not self.training and generator is None
-        fingerprint = structure_hash(graphs) if fixed else None
+        return self._picked(graphs, self.seed if fixed else None, generator)
+
+    def drawn(self, graphs: Graphs, number: int, *, seed: int = 0) -> Selection:
+        """See `DrawingPolicy`; the first is the draw of evaluation."""
+        return self._picked(graphs, self.seed + seed + number, None)
+
+    def _picked(self, graphs: Graphs, seed: int | None, generator: torch.Generator | None) -> Selection:
+        """By a seed and the graphs' structure, or drawn anew."""
+        device = graphs.batch.device
+        fingerprint = None if seed is None else structure_hash(graphs) + seed * 1_000_003
         chosen: list[Pick] = []
         for step in range(self.picks):
             if fingerprint is None:
                 keys = torch.rand(graphs.num_nodes, generator=generator, device=device, dtype=torch.float64)
             else:
-                keys = hashed_uniform(fingerprint + self.seed * 1_000_003 + step, graphs)
+                keys = hashed_uniform(fingerprint + step, graphs)
             taken = [] if self.replacement else [pick.nodes for pick in chosen]
             keys = keys.where(unpicked(taken, graphs.members), -torch.inf)
             chosen.append(Pick(top_nodes(keys, graphs.members, self.marks_per_copy)))

@@ -46,6 +46,11 @@ def degree(graphs: Graphs) -> Tensor:
     return (graphs.adjacency.target_ptr[1:] - graphs.adjacency.target_ptr[:-1]).to(torch.float64)
 
 
+def log_degree(graphs: Graphs) -> Tensor:
+    """Logarithm of one more than the incoming edges of each node, ``(N,)``."""
+    return degree(graphs).log1p()
+
+
 def subgraph_centrality(graphs: Graphs) -> Tensor:
     r"""Logarithm of the weighted number of closed walks from each node, :math:`\log\, (e^A)_{vv}`, ``(N,)``.
 

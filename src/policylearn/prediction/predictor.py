@@ -10,19 +10,18 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import nn
 
 from policylearn.bags import NO_PICK, Selection
 from policylearn.data import BatchLoader, DataError, PackedGraphs, Task
 from policylearn.data.packed import Array
-from policylearn.models import PickingModel
 from policylearn.nn import Graphs
 from policylearn.prediction.calibration import USUAL, Calibration, label_chances
 from policylearn.prediction.input_graphs import Items, find_misfits, pack_items
 from policylearn.settings.run_config import POLICY
 from policylearn.settings.run_files import batch_warning
 from policylearn.training.ensemble import load_members
-from policylearn.training.evaluation import answers
+from policylearn.training.evaluation import answers, outputs_of
 from policylearn.training.prepared_data import apply_again
 from policylearn.training.runs import Run
 
@@ -31,11 +30,12 @@ class BatchWarning(UserWarning):
     """Predictions that depend on the other graphs of their batch."""
 
 
-def load(run: str | Path) -> Predictor:
+def load(run: str | Path, *, draws: int = 1) -> Predictor:
     """A trained model, ready to predict.
 
     Args:
         run: the folder that a training left behind.
+        draws: more than one averages outputs over so many drawn bags of each graph, at as many times the cost.
 
     Example:
         >>> policylearn.load("runs/molecules").predict(["CCO", "c1ccccc1"])  # doctest: +SKIP
@@ -43,7 +43,7 @@ def load(run: str | Path) -> Predictor:
     folder = Path(run)
     members = load_members(folder)
     first, *others = (found.build() for found in members)
-    predictor = Predictor(members[0], first, tuple(others), Calibration.load(folder))
+    predictor = Predictor(members[0], first, tuple(others), Calibration.load(folder), draws)
     if predictor.depends_on_batch:
         found = members[0]
         text = batch_warning(found.folder, found.config, found.facts.evaluation_batch_size)
@@ -57,8 +57,8 @@ class Answer:
 
     Args:
         values: in the data's units, or probabilities; an ensemble's mean.
-        picks: the nodes that were marked, counted within each graph; an ensemble's are those that any member marked,
-            the ones that most members marked first.
+        picks: the nodes that were marked, counted within each graph; of an ensemble or of several draws those that any
+            bag has, the ones that most bags have first.
         std: standard deviation of the values over the members of an ensemble; None for one model.
         lower: lower ends of the intervals; None without calibration, and where labels are predicted.
         upper: their upper ends.
@@ -91,12 +91,15 @@ class Predictor:
         model: the trained model, in evaluation mode.
         others: the other members of an ensemble.
         calibration: what makes intervals; None where the run has none.
+        draws: 1 takes the nodes of the highest scores; with more, outputs are averaged over so many bags that are
+            drawn from the policy, the same ones for a graph whatever batch it is in.
     """
 
     run: Run
     model: nn.Module
     others: tuple[nn.Module, ...] = ()
     calibration: Calibration | None = None
+    draws: int = 1
 
     @property
     def models(self) -> tuple[nn.Module, ...]:
@@ -145,12 +148,12 @@ class Predictor:
         picks: list[list[int]] = []
         parts: list[list[Array]] = [[] for _ in self.models]
         for graphs in self.batches(items, batch_size):
-            drawn = []
+            bags: list[list[list[int]]] = []
             for model, values in zip(self.models, parts, strict=True):
-                outputs, marked = look(model, graphs)
+                outputs, selections = outputs_of(model, graphs, self.draws)
                 values.append(answers(outputs, self.task).cpu().numpy())
-                drawn.append(marked)
-            picks += [by_votes(lists) for lists in zip(*drawn, strict=True)] if self.others else drawn[0]
+                bags += [local_picks(one, graphs) for one in selections]
+            picks += merged_picks(bags, graphs.num_graphs)
         members = np.stack([self._stacked(values) for values in parts])  # (members, R, outputs)
         if not self.others:
             return self.judged(Answer(members[0], picks), level)
@@ -207,12 +210,11 @@ class Predictor:
         )
 
 
-def look(model: nn.Module, graphs: Graphs) -> tuple[Tensor, list[list[int]]]:
-    """A model's outputs and the nodes that it picked in each graph, empty lists where it picks none."""
-    if not isinstance(model, PickingModel):
-        return model(graphs), [[] for _ in range(graphs.num_graphs)]
-    selection = model.select(graphs)
-    return model.predict(graphs, selection), local_picks(selection, graphs)
+def merged_picks(bags: Sequence[list[list[int]]], graphs: int) -> list[list[int]]:
+    """The nodes that were picked in each graph, of one bag or of several; empty lists where nothing picks."""
+    if len(bags) == 1:
+        return bags[0]
+    return [by_votes(lists) for lists in zip(*bags, strict=True)] if bags else [[] for _ in range(graphs)]
 
 
 def local_picks(selection: Selection, graphs: Graphs) -> list[list[int]]:

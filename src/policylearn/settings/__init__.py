@@ -11,6 +11,7 @@ from policylearn.settings.choices import (
     NormKind,
     PolicyName,
     PoolingOrder,
+    PriorName,
     RuleName,
 )
 from policylearn.settings.model_config import BagConfig, NetworkConfig, PolicyConfig
@@ -35,6 +36,7 @@ __all__ = [
     "PolicyConfig",
     "PolicyName",
     "PoolingOrder",
+    "PriorName",
     "RuleName",
     "RunConfig",
     "SplitName",

@@ -19,4 +19,5 @@ LEARNING: tuple[str, ...] = ("learned",)
 """Policies whose picks are learned: mode, estimator and the like are settings of theirs alone."""
 COUNTING: tuple[str, ...] = ("learned", "random", "degree", "centrality")
 """Policies that make as many picks as 'picks' says."""
+PriorName = Literal["degree", "centrality"]
 ConvName = Literal["gin", "gcn", "sage", "gatv2"]

@@ -25,7 +25,7 @@ MACHINE_SETTINGS = (
 
 OF_LEARNED = (
     "mode", "norm", "estimator", "samples", "standardise", "baseline", "tau", "imle_strength", "node_dropout",
-    "add_graph_mean", "pooling", "shared", "network",
+    "add_graph_mean", "pooling", "shared", "prior", "stop_below", "network",
 )  # fmt: skip
 """Settings of the selection that only a learned policy reads."""
 OF_POLICIES = ("prediction", "selection", "pooling", "readout", "order", "bag", "descriptor_dropout")

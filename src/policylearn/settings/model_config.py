@@ -14,6 +14,7 @@ from policylearn.settings.choices import (
     Mode,
     NormKind,
     PolicyName,
+    PriorName,
     RuleName,
 )
 
@@ -76,6 +77,10 @@ class PolicyConfig:
     """How the selection network pools the copies of a node."""
     shared: bool = False
     """Let the policy look with the prediction network's own encoder, so that each copy is computed once for both."""
+    prior: PriorName | None = None
+    """What the first pick leans to before anything is learned: its logarithm is added to the first pick's scores."""
+    stop_below: float | None = None
+    """Stop picking, in evaluation, once a further copy is expected to lower the loss by less than this; None never."""
     seed: int = 0
     """Of the random policy's draws in evaluation."""
 

@@ -24,7 +24,7 @@ from policylearn.training.checkpoints import Checkpoints, newest_readable
 from policylearn.training.curves import draw_curves
 from policylearn.training.data_source import Source
 from policylearn.training.datamodule import GraphDataModule
-from policylearn.training.evaluation import evaluate
+from policylearn.training.evaluation import measure
 from policylearn.training.history import History
 from policylearn.training.module import RunModule
 from policylearn.training.prepared_data import PreparedData, prepare_data
@@ -110,18 +110,20 @@ def fit(
             trainer.fit(module, data, ckpt_path=newest, weights_only=True)
     assert history.best is not None, "there is at least one epoch"
     model.load_state_dict(history.best_weights)
+    valid, test = (measure(model.cpu(), data.evaluation_loader(part), task) for part in (split.valid, split.test))
     metrics = {
         "metric": task.metric,
         "higher_is_better": task.higher_is_better,
         "best_epoch": history.best.epoch,
         "epochs": len(history.records),
-        "valid": evaluate(model.cpu(), data.evaluation_loader(split.valid), task),
-        "test": evaluate(model, data.evaluation_loader(split.test), task),
+        "valid": valid.value,
+        "test": test.value,
         "seconds": sum(record.seconds for record in history.records),
         "cpu_seconds": sum(record.cpu_seconds for record in history.records),
         "seconds_this_session": time.perf_counter() - started,
         "parameters": count_parameters(model),
         **model_settings(config),
+        **({} if test.picks is None else {"valid_mean_picks": valid.picks, "test_mean_picks": test.picks}),
     }
     if trainer.is_global_zero:
         write_text(folder / HISTORY, history.table())

@@ -12,7 +12,7 @@ import torch
 from policylearn.data import BatchLoader, DataError
 from policylearn.settings.run_files import RunError
 from policylearn.training.data_source import load_source
-from policylearn.training.evaluation import evaluate
+from policylearn.training.evaluation import measure
 from policylearn.training.prepared_data import apply_again, count_workers
 from policylearn.training.runs import Run, RunFacts
 
@@ -29,6 +29,7 @@ class Reevaluation:
         value: of the metric.
         logged: what the run wrote down for this part; None where it did not.
         graphs: how many the part holds.
+        picks: mean picks per graph, where the policy decides by itself when to stop; None elsewhere.
     """
 
     metric: str
@@ -36,6 +37,7 @@ class Reevaluation:
     value: float
     logged: float | None
     graphs: int
+    picks: float | None = None
 
 
 def reevaluate(
@@ -43,6 +45,7 @@ def reevaluate(
     *,
     part: SplitPart = "test",
     data: str | None = None,
+    draws: int = 1,
     progress: Callable[[int, int], None] | None = None,
 ) -> Reevaluation:
     """The metric of a run, with its own batch size and threads, so that it equals the logged one to the last digit.
@@ -51,6 +54,7 @@ def reevaluate(
         run: a finished run.
         part: of the data.
         data: where the same data is now, if it has moved.
+        draws: more than one averages outputs over so many drawn bags of each graph; then nothing was logged.
         progress: told how far a table has been read.
     """
     facts = run.facts
@@ -81,10 +85,11 @@ def reevaluate(
     threads = torch.get_num_threads()
     torch.set_num_threads(facts.threads)
     try:
-        value = evaluate(run.build(), batches, facts.task)
+        found = measure(run.build(), batches, facts.task, draws=draws)
     finally:
         torch.set_num_threads(threads)
-    return Reevaluation(facts.task.metric, part, value, run.metrics.get(part), len(indices))
+    logged = run.metrics.get(part) if draws == 1 else None
+    return Reevaluation(facts.task.metric, part, found.value, logged, len(indices), found.picks)
 
 
 def other_versions(facts: RunFacts) -> str:

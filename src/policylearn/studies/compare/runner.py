@@ -44,6 +44,8 @@ class CompareRecord:
     machine: dict[str, Any]
     versions: dict[str, str]
     config: dict[str, Any]
+    test_mean_picks: float | None = None
+    """Picks per test graph, where the policy decides by itself when to stop."""
 
 
 def run_comparison(
@@ -102,6 +104,7 @@ def perform(job: CompareJob, runs: Path, callbacks: Sequence[lightning.Callback]
         machine=describe_machine(),
         versions=versions(),
         config=dict(job.settings),
+        test_mean_picks=metrics.get("test_mean_picks"),
     )
 
 

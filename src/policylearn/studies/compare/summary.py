@@ -36,6 +36,7 @@ class VariantRow:
         difference_error: its standard error; NaN with fewer than two pairs.
         pairs: seeds that both have.
         needed: seeds that would tell a difference of `RESOLVED`; None where that is not known.
+        picks: mean picks per test graph where policies decide when to stop; None elsewhere.
     """
 
     data: str
@@ -50,6 +51,7 @@ class VariantRow:
     difference_error: float = math.nan
     pairs: int = 0
     needed: int | None = None
+    picks: float | None = None
 
     @property
     def clear(self) -> bool:
@@ -82,6 +84,7 @@ def _row(records: Sequence[CompareRecord], base: dict[int, float], is_reference:
         standard_error(values),
         float(np.mean([record.valid for record in records])),
         float(np.mean([record.cpu_seconds for record in records])),
+        picks=_mean_picks(records),
     )
     sign = 1 if first.higher_is_better else -1
     gains = np.array([sign * (record.test - base[record.seed]) for record in records if record.seed in base])
@@ -101,6 +104,11 @@ def _row(records: Sequence[CompareRecord], base: dict[int, float], is_reference:
     )
 
 
+def _mean_picks(records: Sequence[CompareRecord]) -> float | None:
+    known = [record.test_mean_picks for record in records if record.test_mean_picks is not None]
+    return float(np.mean(known)) if known else None
+
+
 def standard_error(values: np.ndarray) -> float:
     """Of the mean; NaN for fewer than two values."""
     return float(values.std(ddof=1) / math.sqrt(len(values))) if len(values) > 1 else math.nan
@@ -112,7 +120,12 @@ def to_markdown(rows: Sequence[VariantRow], reference: str) -> str:
         "data", "variant", "seeds", "test", "valid", f"better than {reference} by", "clear",
         f"seeds to tell {RESOLVED:g}", "processor s",
     )  # fmt: skip
-    return markdown_table(headings, [_cells(row) for row in rows])
+    if all(row.picks is None for row in rows):
+        return markdown_table(headings, [_cells(row) for row in rows])
+    picks = ("" if row.picks is None else f"{row.picks:.2f}" for row in rows)
+    return markdown_table(
+        (*headings, "picks per graph"), [[*_cells(row), own] for row, own in zip(rows, picks, strict=True)]
+    )
 
 
 def _cells(row: VariantRow) -> list[str]:
