@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import sys
 import time
+from dataclasses import replace
 
 import numpy as np
 import torch
@@ -23,14 +24,16 @@ from policylearn.studies.bench.interleave import TimedStep, interleave
 from policylearn.training import DataConfig, Source, load_source
 
 PICKS, GRAPHS = 2, 128
-BASE = "random"
+BASE, LAYER_NORMS = "random", "random, layer norms"
 POLICIES = {
     BASE: PolicyConfig(name="random", picks=PICKS),
+    LAYER_NORMS: PolicyConfig(name="random", picks=PICKS),
     "learned, shared encoder": PolicyConfig(picks=PICKS, shared=True),
-    "learned, shared encoder, batch baseline": PolicyConfig(picks=PICKS, shared=True, baseline="batch"),
+    "learned, shared encoder, batch norms": PolicyConfig(picks=PICKS, shared=True, norm="batch"),
     "learned, separate networks": PolicyConfig(picks=PICKS),
     "learned, separate, straight_through": PolicyConfig(picks=PICKS, estimator="straight_through"),
 }
+"""Prediction networks have batch norms and selection networks layer norms, as by default, unless said otherwise."""
 CONSOLE = Console(width=110)
 
 
@@ -39,11 +42,11 @@ def measure(source: Source, phase: Phase, rounds: int) -> dict[str, list[float]]
     batches = Batches(source, GRAPHS, rounds)
     entries = []
     for title, policy in POLICIES.items():
-        if phase == "infer" and policy.name == "learned" and policy.estimator + policy.baseline != "reinforceall":
+        if phase == "infer" and policy.estimator == "straight_through":
             continue  # how picks learn plays no part
         torch.manual_seed(0)
-        config = model_config(source, CASES["learned-t2"], Settings().network, None)
-        config = type(config)(**{**config.__dict__, "policy": policy})
+        network = replace(Settings().network, norm="layer" if title == LAYER_NORMS else "batch")
+        config = replace(model_config(source, CASES["learned-t2"], network, None), policy=policy)
         step = make_ours(config, source, phase, batches.small(), torch.Generator().manual_seed(0))
         entries.append(TimedStep(title, batches.on(step), rounds, warm=True))
     return interleave(entries, clock=time.process_time)

@@ -10,6 +10,7 @@ from torch import Tensor
 
 from policylearn.bags import Graphs, Selection
 from policylearn.fast import accelerate
+from policylearn.nn import RowBatchNorm, RowLayerNorm
 from tests.graphs import batch_of, molecules, permuted, repeated, small_model, symmetric_graphs
 
 
@@ -118,10 +119,17 @@ def test_several_samples_are_the_batch_repeated(fast: bool, level: str) -> None:
 
 def test_every_estimator_learns() -> None:
     for estimator in ("reinforce", "rloo", "straight_through", "gapped", "imle"):
-        model = small_model(picks=2, shared=True, estimator=estimator).train()
+        model = small_model(picks=2, shared=True, estimator=estimator, imle_strength=1e4).train()
         objective = model.objective(batch_of(*molecules(8)), torch.randn(8, 1), squared)
         assert len(objective.outputs) == 8 * model.bags_per_graph
         objective.loss.backward()
         first = next(model.policy.selector.parameters())  # a shift of all scores, the last bias, has no gradient
         assert first.grad is not None
         assert bool(first.grad.any())
+
+
+def test_norms_are_those_of_a_selection_network() -> None:
+    """Batch norms of single copies would differ between training and evaluation."""
+    model = small_model(picks=2, shared=True)
+    assert isinstance(model.encoder.layers[0].features.norm, RowLayerNorm)
+    assert isinstance(small_model(picks=2).encoder.layers[0].features.norm, RowBatchNorm)

@@ -62,8 +62,10 @@ def build_model(config: ModelConfig) -> SubgraphGNN:
     if config.policy.marks_nothing:
         encoder = _single_stream(network, config)
     else:
-        # A shared encoder sees one copy at a time: norms take each copy's own statistics.
+        # A shared encoder sees one copy at a time, as a selection network does, and has the norms of one: batch norms
+        # take each copy's own statistics in training, and the same for all copies in evaluation.
         shared = config.policy.learns and config.policy.shared
+        network = replace(network, norm=config.policy.norm) if shared else network
         encoder = _two_stream(
             network, config, statistics="slot" if shared else "bag", track=network.track_running_stats
         )

@@ -54,7 +54,7 @@ class PolicyConfig:
     mode: Mode = "incremental"
     """One pass per step, or the authors' way."""
     norm: NormKind = "layer"
-    """Norm of the selection network; in paper mode it is a batch norm over the whole bag."""
+    """Norm of the selection network, or of the shared one; in paper mode it is a batch norm over the whole bag."""
     estimator: EstimatorName = "reinforce"
     """How gradients reach the picks."""
     samples: int = 4
