@@ -20,7 +20,7 @@ HELP = "measure speed and memory here, against replicated edges and against the 
 ABOUT = (
     "Time training steps and inference on real batches, turn by turn against (a) the same method with every marked copy"
     " written out as a graph of its own and (b) the matrix multiplications of our own passes alone; measure peak memory"
-    " and how the cost grows with the graph. Prints tables and writes a JSON and a picture. Wants an idle machine."
+    " and how the cost grows with the graph. Prints tables and writes a JSON and a picture. Run it on an idle machine."
 )
 QUICK_ROUNDS, QUICK_NODES, QUICK_FAMILIES = 2, 10**5, ("grid",)
 BUSY = 0.5

@@ -12,8 +12,8 @@ from policylearn.cli.printing import quiet_lightning
 HELP = "compare policies, estimators, systems or recipes over datasets with paired seeds"
 ABOUT = (
     "Train every variant of a YAML on every dataset with every seed, once, and print means, paired differences with"
-    " their standard errors and how many seeds would tell a difference of 0.01. Call it several times at once to share"
-    " the work, and again after it was stopped to go on."
+    " their standard errors and how many seeds would show a difference of 0.01. Start it several times at once to share"
+    " the work, and once more after it was stopped to continue."
 )
 
 
@@ -27,8 +27,10 @@ def add_options(parser: Parser) -> None:
     parser.add_argument(
         "--equal-seconds", action="store_true", help="give all variants the reference's processor time, not its epochs"
     )
-    parser.add_argument("--minutes", type=float | None, default=None, help="begin no further training after so long")
-    parser.add_argument("--report", action="store_true", help="train nothing: print what is there")
+    parser.add_argument(
+        "--minutes", type=float | None, default=None, help="start no further training after this many minutes"
+    )
+    parser.add_argument("--report", action="store_true", help="train nothing: print the results so far")
 
 
 def run(options: Namespace) -> int:

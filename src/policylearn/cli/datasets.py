@@ -88,7 +88,7 @@ def list_datasets(root: Path) -> tuple[Table, list[str]]:
             notes.append(f"{MARK} {entry.name}: {found.caveat}")
     notes.append("nodes and edges are means per graph; an edge counts once per direction")
     notes.append("what is not present is fetched at its first use, or says which file to put where")
-    notes.append("synthetic, drawn anew from a seed (capitals are numbers):")
+    notes.append("synthetic, drawn from a seed (capitals are numbers):")
     notes += [f"  {pattern}: {description}" for pattern, description in synthetic_names().items()]
     return table, notes
 

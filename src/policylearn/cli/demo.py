@@ -23,7 +23,7 @@ NAMES: dict[LearningMethod, str] = {"none": "none", "random": "random", "reinfor
 
 def add_options(parser: Parser) -> None:
     """Options of the verb."""
-    parser.add_argument("--steps", type=int, default=400, help="training steps of each method, at most")
+    parser.add_argument("--steps", type=int, default=400, help="most training steps of each method")
     parser.add_argument("--every", type=int, default=50, help="steps between evaluations")
     parser.add_argument("--seed", type=int, default=0, help="of the weights, the graphs and the draws")
     parser.add_argument("-o", "--output", type=Path, default=Path("demo"), help="folder of report.html and pictures")

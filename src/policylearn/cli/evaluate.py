@@ -1,4 +1,4 @@
-"""``policylearn evaluate``: a run's metric again from its weights and data, or on new labelled rows."""
+"""``policylearn evaluate``: a run's metric from its weights and data, or on new labelled rows."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Literal
 
 from policylearn.cli.command import Command, Parser
 
-HELP = "evaluate a run on new labelled rows, or again on its own data"
+HELP = "evaluate a run on new labelled rows, or on its own data"
 ABOUT = (
     "With a table of molecules that has the columns which the run predicts: scores by target, and how often its"
-    " intervals hold the truth there; rows that cannot be scored are counted (exit code 1). Without one: the metric on"
-    " the run's own data, under the conditions that it records, to the last digit."
+    " intervals contain the truth there; rows that cannot be scored are counted (exit code 1). Without one: the metric"
+    " on the run's own data, under the conditions that it records, to the last digit."
 )
 
 DRAWS = "average outputs over so many bags drawn from the policy, instead of its best nodes (at so many times the cost)"
@@ -34,7 +34,7 @@ def add_options(parser: Parser) -> None:
 
 def run(options: Namespace) -> int:
     """Evaluate and print."""
-    return run_again(options) if options.labelled is None else run_labelled(options)
+    return run_on_own_data(options) if options.labelled is None else run_labelled(options)
 
 
 def run_labelled(options: Namespace) -> int:
@@ -65,8 +65,8 @@ def run_labelled(options: Namespace) -> int:
     return 1 if result.failed else 0
 
 
-def run_again(options: Namespace) -> int:
-    """Work the metric out again, and print it in full."""
+def run_on_own_data(options: Namespace) -> int:
+    """Compute the metric on the run's own data, and print it in full."""
     from rich.console import Console
 
     from policylearn.training.reevaluation import other_versions, reevaluate

@@ -39,17 +39,17 @@ def add_options(parser: Parser) -> None:
         "input", type=Path, help="molecules (.csv, .tsv, .smi, .sdf or .parquet, .gz too), or a packed .npz"
     )
     parser.add_argument(
-        "-o", "--output", type=Path, required=True, help="the CSV or TSV (.gz too); it appears once it is whole"
+        "-o", "--output", type=Path, required=True, help="the CSV or TSV (.gz too); it appears when it is complete"
     )
     parser.add_argument(
         "--smiles", type=str | None, default=None, help="the column of molecules (default: its name in training)"
     )
     parser.add_argument(
-        "--batch-size", type=int | None, default=None, help="graphs looked at together (default: the run's)"
+        "--batch-size", type=int | None, default=None, help="graphs processed together (default: the run's)"
     )
     parser.add_argument("--picks", action="store_true", help="write the picked atoms, counted from 0")
     parser.add_argument(
-        "--interval", type=float, default=0.9, help="how often intervals (or sets of labels) shall hold the truth"
+        "--interval", type=float, default=0.9, help="how often an interval (or set of labels) should contain the truth"
     )
     parser.add_argument("--draws", type=int, default=1, help=DRAWS)
     parser.add_argument("--spread", type=str | None, default=None, help="gone: train with --ensemble instead")
@@ -66,8 +66,8 @@ def run(options: Namespace) -> int:
 
     if options.spread is not None:
         raise ValueError(
-            "--spread is gone: it showed how much an answer hangs on the picks, which is several times smaller than its"
-            " error; intervals are written by themselves, and 'policylearn train ... --ensemble 5' adds a standard"
+            "--spread is gone: it showed how much an answer depends on the picks, which is several times smaller than"
+            " its error; intervals are written anyway, and 'policylearn train ... --ensemble 5' adds a standard"
             " deviation"
         )
     console = Console(stderr=True)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from policylearn.cli.command import Command, Parser
 
-HELP = "write the page of a run: plots, scores, worst molecules, and the picks drawn on molecules"
+HELP = "write the report of a run: plots, scores, worst molecules, and the picks drawn on molecules"
 
 
 def add_options(parser: Parser) -> None:

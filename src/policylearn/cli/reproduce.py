@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 HELP = "run the paper's tables, resume and share the work, report paper against ours"
 ABOUT = (
     "Run what is missing of a table of the paper. Every finished run leaves one JSON below the results folder; a run"
-    " that was stopped goes on, and several processes can work on one folder. Without a table: list them."
+    " that was stopped is continued, and several processes can share one folder. Without a table: list the tables."
 )
 
 
@@ -32,8 +32,13 @@ def add_options(parser: Parser) -> None:
     parser.add_argument("--columns", type=str, nargs="+", default=[], help="such as molesol (default: all)")
     parser.add_argument("--seeds", type=int | None, default=None, help="how many seeds or folds (default: the paper's)")
     parser.add_argument("--only", type=int, nargs="+", default=[], help="these seeds or folds, counted from 0")
-    parser.add_argument("--epochs", type=int | None, default=None, help="fewer than the paper's are marked as such")
-    parser.add_argument("--budget", type=float | None, default=None, help="stop after so many minutes")
+    parser.add_argument(
+        "--epochs",
+        type=int | None,
+        default=None,
+        help="epochs of each run; fewer than the paper's are marked in the report",
+    )
+    parser.add_argument("--budget", type=float | None, default=None, help="stop after this many minutes")
     parser.add_argument(
         "--set",
         type=str,
@@ -133,7 +138,7 @@ def list_tables(ledger: Ledger) -> int:
 
 
 def run_with_bars(jobs: list[Job], ledger: Ledger, seconds: float | None, console: Console) -> JobOutcome[Job]:
-    """Run the jobs under two bars: all runs together, and the epochs of the one at hand."""
+    """Run the jobs under two bars: all runs together, and the epochs of the current one."""
     from policylearn.cli.progress import add_bar, progress_bars
     from policylearn.cli.training_progress import TrainingBar
     from policylearn.studies.experiments import run_table
@@ -162,7 +167,7 @@ def tell(console: Console, outcome: JobOutcome[Job], ledger: Ledger) -> None:
     def line(text: str) -> None:
         say(text, console)
 
-    line(f"{len(outcome.done)} runs done, {len(outcome.found)} were there, {len(outcome.left)} left for want of time")
+    line(f"{len(outcome.done)} runs done, {len(outcome.found)} were there, {len(outcome.left)} left for lack of time")
     for job in outcome.busy:
         line(f"{job.title}: another process is at it")
     for job in outcome.done:

@@ -10,7 +10,7 @@ from policylearn.cli.command import Command, Parser
 HELP = "answer over HTTP: POST /predict with SMILES, /healthz, /info, /docs"
 ABOUT = (
     "Load a run once and answer over HTTP until it is stopped (Ctrl-C or SIGTERM; requests that have begun are"
-    " finished). It needs the extra 'serve'. It listens to this machine alone unless --host says otherwise; there is no"
+    " finished). It needs the extra 'serve'. It listens on this machine only unless --host says otherwise; there is no"
     " password."
 )
 
@@ -18,12 +18,14 @@ ABOUT = (
 def add_options(parser: Parser) -> None:
     """Options of the verb."""
     parser.add_argument("run", type=Path, help="the run folder")
-    parser.add_argument("--host", type=str, default="127.0.0.1", help="the address to listen to; 0.0.0.0 is everybody")
-    parser.add_argument("--port", type=int, default=8000, help="the port to listen to")
-    parser.add_argument("--max-rows", type=int, default=1000, help="molecules of a request, at most")
-    parser.add_argument("--max-body", type=int, default=1_000_000, help="bytes of a request, at most")
-    parser.add_argument("--max-atoms", type=int, default=250, help="atoms of a molecule, at most")
-    parser.add_argument("--timeout", type=float, default=30.0, help="seconds until a request is given up")
+    parser.add_argument(
+        "--host", type=str, default="127.0.0.1", help="the address to listen on; 0.0.0.0 accepts every network"
+    )
+    parser.add_argument("--port", type=int, default=8000, help="the port to listen on")
+    parser.add_argument("--max-rows", type=int, default=1000, help="most molecules per request")
+    parser.add_argument("--max-body", type=int, default=1_000_000, help="most bytes per request")
+    parser.add_argument("--max-atoms", type=int, default=250, help="most atoms per molecule")
+    parser.add_argument("--timeout", type=float, default=30.0, help="seconds after which a request fails")
 
 
 def run(options: Namespace) -> int:

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 HELP = "try a grid of settings, by default the paper's, and write the best as YAML"
 ABOUT = (
-    "Train every combination of a grid once and keep the one with the best validation metric. Call it several times at"
-    " once with the same words to share the work between processes, and again after it was stopped to go on: finished"
+    "Train every combination of a grid once and keep the one with the best validation metric. Start it several times at"
+    " once with the same options to share the work between processes, and once more after it was stopped: finished"
     " trials are kept, interrupted ones resumed. The grid is the paper's for the dataset and the policy, or --grid."
 )
 YAMLS = (".yaml", ".yml")

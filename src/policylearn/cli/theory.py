@@ -15,7 +15,7 @@ HELP = "check the paper's statements, draw what the WL test sees of marked graph
 def add_check_options(parser: Parser) -> None:
     """Options of the checks."""
     parser.add_argument("--only", type=str, nargs="+", default=[], help="names of checks; none means all")
-    parser.add_argument("--markdown", action="store_true", help="the table as it stands in the documentation")
+    parser.add_argument("--markdown", action="store_true", help="print the table as Markdown, as in the documentation")
 
 
 def add_wl_options(parser: Parser) -> None:

@@ -11,7 +11,7 @@ from policylearn.cli.printing import print_table
 HELP = "measure which way each estimator pushes the picks"
 ABOUT = (
     "Train the prediction network on picks of an untrained policy, then compare each estimator's gradient of the policy"
-    " with the true one. What has a record already is not measured again."
+    " with the true one. What already has a record is skipped."
 )
 
 
@@ -21,15 +21,17 @@ def add_options(parser: Parser) -> None:
     parser.add_argument("--l", type=int, default=3, help="components of a graph, and picks")
     parser.add_argument("--layers", type=int, default=4, help="depth of both networks, at least a component's diameter")
     parser.add_argument("--seeds", type=int, default=5, help="how many measurements, with seeds 0, 1, ...")
-    parser.add_argument("--steps", type=int, nargs="+", default=[50, 300], help="that train the prediction network")
+    parser.add_argument(
+        "--steps", type=int, nargs="+", default=[50, 300], help="training steps of the prediction network"
+    )
     parser.add_argument(
         "--batches",
         type=int,
         default=100,
         help="gradients of each estimator, of 32 bags each",
     )
-    parser.add_argument("--reference", type=int, default=200, help="gradients that the true one is taken from")
-    parser.add_argument("--markdown", action="store_true", help="the table as it stands in the documentation")
+    parser.add_argument("--reference", type=int, default=200, help="gradients whose mean is taken for the true one")
+    parser.add_argument("--markdown", action="store_true", help="print the table as Markdown, as in the documentation")
     parser.add_argument(
         "-o", "--output", type=Path, default=Path("results/theory/gradients"), help="folder of the records"
     )

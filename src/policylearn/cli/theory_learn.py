@@ -18,17 +18,17 @@ IN_FIGURE = ("none", "random", "reinforce", "rloo", "straight_through", "full", 
 """The order of the methods in a figure, which gives them the colours of the demo."""
 SETTINGS: dict[str, tuple[type, str]] = {
     "every": (int, "steps between evaluations"),
-    "bags": (int, "bags of a step"),
+    "bags": (int, "bags per step"),
     "samples": (int, "bags drawn per graph by rloo"),
     "channels": (int, "width of both networks"),
     "layers": (int, "depth of both networks, at least the diameter of a component"),
-    "learning_rate": (float, "of Adam"),
-    "epsilon": (float, "of Adam"),
+    "learning_rate": (float, "learning rate of Adam"),
+    "epsilon": (float, "epsilon of Adam"),
     "clip": (float, "largest norm of the gradient; 0 does not clip"),
     "tau": (float, "temperature of straight_through and gapped"),
     "calibration": (int, "batches that the norms' statistics are taken from before an evaluation"),
-    "test_graphs": (int, "unseen graphs of an evaluation"),
-    "settled": (int, "stop after so many evaluations in a row at 99 %; 0 makes all steps"),
+    "test_graphs": (int, "unseen graphs per evaluation"),
+    "settled": (int, "stop after this many evaluations in a row at 99 %; 0 runs all steps"),
 }
 """Fields of LearningConfig that are options, with its defaults."""
 
@@ -39,7 +39,7 @@ def add_learn_options(parser: Parser) -> None:
     parser.add_argument("--l", type=int, default=3, help="components of a graph, and picks")
     parser.add_argument("--methods", type=str, nargs="+", default=list(METHODS), help=", ".join(METHODS))
     parser.add_argument("--seeds", type=int, default=5, help="how many runs of each method, with seeds 0, 1, ...")
-    parser.add_argument("--steps", type=int, default=600, help="training steps, at most")
+    parser.add_argument("--steps", type=int, default=600, help="most training steps")
     parser.add_argument("-o", "--output", type=Path, default=Path("results/theory"), help="folder of the records")
     add_showing(parser)
     for name, (kind, meaning) in SETTINGS.items():
@@ -97,7 +97,7 @@ def run_results(options: Namespace) -> int:
 def add_showing(parser: Parser) -> None:
     """Options on how results are shown."""
     parser.add_argument("--figure", type=Path | None, default=None, help="draw the curves of all runs to this PNG")
-    parser.add_argument("--markdown", action="store_true", help="the table as it stands in the documentation")
+    parser.add_argument("--markdown", action="store_true", help="print the table as Markdown, as in the documentation")
 
 
 def show(records: list[LearningRecord], options: Namespace) -> None:
@@ -151,7 +151,7 @@ LEARN = Command(
     "train policies from scratch on unions of CSL graphs",
     add_learn_options,
     run_learn,
-    about="Train on fresh random (n, l)-CSL graphs with T = l and test on unseen ones. Runs that have a record already"
-    " are not made again.",
+    about="Train on fresh random (n, l)-CSL graphs with T = l and test on unseen ones. Runs that already have a record"
+    " are skipped.",
 )
-RESULTS = Command("results", "show the table of such trainings", add_results_options, run_results)
+RESULTS = Command("results", "show the table of what 'theory learn' trained", add_results_options, run_results)

@@ -36,8 +36,8 @@ SHORTHANDS = {
         str,
     ),
     "epochs": ("fit.epochs", "passes over the data (short for --fit.epochs)", int),
-    "seed": ("fit.seed", "of weights, order and picks (short for --fit.seed)", int),
-    "devices": ("fit.devices", "processes or GPUs (short for --fit.devices)", int),
+    "seed": ("fit.seed", "random seed of weights, data order and picks (short for --fit.seed)", int),
+    "devices": ("fit.devices", "number of processes or GPUs (short for --fit.devices)", int),
     "accelerator": ("fit.accelerator", "cpu, gpu or auto (short for --fit.accelerator)", str),
     "smiles": ("data.smiles", "a CSV's column of molecules (short for --data.smiles)", str),
     "fold": ("data.fold", "one fold instead of all (short for --data.fold)", int),
@@ -55,12 +55,15 @@ def add_options(parser: Parser) -> None:
     parser.add_argument("--config", type=Path | None, default=None, help="a YAML to start from instead of the paper's")
     parser.add_argument("-o", "--output", type=Path | None, default=None, help="the run folder (default: below runs/)")
     parser.add_argument(
-        "--ensemble", type=int, default=1, help="models that differ by their seed and answer as one, with a deviation"
+        "--ensemble",
+        type=int,
+        default=1,
+        help="how many models to train, with different seeds; they answer as one, with a standard deviation",
     )
     parser.add_argument(
-        "--no-baseline", action="store_true", help="leave out the boosted trees on RDKit descriptors beside our figure"
+        "--no-baseline", action="store_true", help="do not train boosted trees on RDKit descriptors for comparison"
     )
-    parser.add_argument("--resume", action="store_true", help="go on with the run in that folder")
+    parser.add_argument("--resume", action="store_true", help="continue the run in that folder")
     add_run_options(parser)
 
 

@@ -26,7 +26,7 @@ class TrainingBar(lightning.Callback):
         self.progress.update(self.bar, description=name, total=total, completed=done)
 
     def on_train_start(self, trainer: lightning.Trainer, pl_module: lightning.LightningModule) -> None:
-        """Begin, at the place where a resumed run goes on."""
+        """Begin, where a resumed run continues."""
         steps, epochs = int(trainer.num_training_batches), trainer.max_epochs or 0
         self.progress.reset(
             self.bar,

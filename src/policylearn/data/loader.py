@@ -13,7 +13,7 @@ from policylearn.data.subset import check_indices
 
 
 class BatchLoader:
-    """An iterable of PyG batches that can be walked again and again, and shared between processes.
+    """An iterable of PyG batches that can be walked any number of times, and shared between processes.
 
     The batches of an epoch differ in size by at most one graph, so that none is short: with 10 graphs and a batch size
     of 4 they hold 3, 3 and 4. Each carries ``index`` (G,), the positions of its graphs in the packed graphs.

@@ -16,7 +16,7 @@ from policylearn.data.splits import Split, check_fractions
 def scaffold_split(
     smiles: Sequence[str], fractions: tuple[float, float, float] = (0.8, 0.1, 0.1), source: str = "the molecules"
 ) -> Split:
-    """OGB's scaffold split, made again from SMILES.
+    """OGB's scaffold split, recomputed from SMILES.
 
     Cores are taken from the most to the least common (ties: the one seen last first); a core goes to training while it
     fits there, else to validation while it fits there, else to test.

@@ -3,7 +3,7 @@
 They come from a pool of ours and not from numba's: that one shares OpenMP with torch and changes torch's number of
 threads. Inside them torch's own operations use one thread.
 
-Torch's threads go on asking for work for some milliseconds after each operation, and so keep ours from the processor.
+Torch's threads keep asking for work for some milliseconds after each operation, and so keep ours from the processor.
 Where nearly all work is in our loops, torch is better left with one thread: `own_threads`.
 """
 

@@ -23,13 +23,13 @@ def scope_of(encoder: object) -> Scope:
 def copies_are_apart(encoder: object) -> bool:
     """Whether copies do not see each other, so that those of several bags may lie side by side in one.
 
-    Norms that take the statistics of the rows at hand see all of them all the same, as batch norms do in training.
+    Norms that take statistics of the rows they are given see all of them nevertheless, as batch norms do in training.
     """
     return scope_of(encoder) in ("row", "copy")
 
 
 def can_be_cut(encoder: object) -> bool:
-    """Whether a bag may now be run in pieces and put together again."""
+    """Whether a bag may now be run in pieces that are put together afterwards."""
     return copies_are_apart(encoder) and not mixes_rows(encoder)
 
 

@@ -32,9 +32,9 @@ class LearnedPolicy(nn.Module):
         picks: T.
         estimator: how gradients reach the picks.
         mode: `incremental` computes each copy once and keeps its state, one pass per step; it needs norms that do not
-            mix the copies. `paper` runs the whole bag anew at each step, as the authors' code does; so is an encoder
+            mix the copies. `paper` recomputes the whole bag at each step, as the authors' code does; so is an encoder
             run in which copies see each other.
-        node_dropout: share of the candidates that cannot be picked, drawn anew at each training step and pick; a graph
+        node_dropout: share of the candidates that cannot be picked, drawn at each training step and pick; a graph
             always keeps one.
         mask_selected: do not pick a node twice, until all are used.
         add_graph_mean: add the mean over the graph's nodes to each node's vector before scoring.

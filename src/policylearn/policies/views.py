@@ -30,8 +30,8 @@ class View(Protocol):
 class BagView:
     """The states of nodes pooled over slot 0 and the copies so far.
 
-    Copies are computed once and kept where they do not see each other; else the whole bag is run anew at each step, and
-    the K bags of a graph one at a time.
+    Copies are computed once and kept where they do not see each other; else the whole bag is recomputed at each step,
+    and the K bags of a graph one at a time.
     """
 
     def __init__(self, policy: LearnedPolicy, graphs: Graphs, samples: int) -> None:

@@ -22,7 +22,7 @@ from policylearn.settings.run_config import POLICY
 from policylearn.settings.run_files import batch_warning
 from policylearn.training.ensemble import load_members
 from policylearn.training.evaluation import answers, outputs_of
-from policylearn.training.prepared_data import apply_again
+from policylearn.training.prepared_data import apply_stored
 from policylearn.training.runs import Run
 
 
@@ -191,7 +191,7 @@ class Predictor:
             first = min(misfits)
             raise DataError(f"graph {first} of the input: {misfits[first]}")
         facts = self.run.facts
-        packed = apply_again(facts.transforms, packed, columns=facts.columns, source="the input")
+        packed = apply_stored(facts.transforms, packed, columns=facts.columns, source="the input")
         device = next(self.model.parameters()).device
         for batch in BatchLoader(packed, batch_size=size):
             yield Graphs.of(batch.to(device))

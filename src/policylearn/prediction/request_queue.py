@@ -38,7 +38,7 @@ class QueueFullError(Exception):
 
 
 class RequestQueue:
-    """Answers requests in turn, in a thread of its own, so that the server goes on listening.
+    """Answers requests in turn, in a thread of its own, so that the server keeps listening.
 
     Args:
         predictor: the model; its calibration is applied by the caller, as requests may ask for different levels.
@@ -68,7 +68,7 @@ class RequestQueue:
             self.waiting -= len(smiles)
 
     async def work(self) -> None:
-        """Answer for ever; a failure goes to the requests that it concerns, and the next ones are answered."""
+        """Answer without end; a failure goes to the requests that it concerns, and the next ones are answered."""
         loop = asyncio.get_running_loop()
         while True:
             jobs = await self.gather()

@@ -255,10 +255,10 @@ class BodyLimit:
             return
         held: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 
-        async def again() -> Message:
+        async def replay() -> Message:
             return held.pop() if held else await receive()
 
-        await self.app(scope, again, send)
+        await self.app(scope, replay, send)
 
     async def read(self, receive: Callable[[], Awaitable[Message]]) -> bytes | None:
         """The whole body; None where it is too long."""

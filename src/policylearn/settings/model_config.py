@@ -46,7 +46,7 @@ class PolicyConfig:
     name: PolicyName = "learned"
     """The policy."""
     picks: int = 2
-    """T, how many copies are looked at besides the unmarked graph."""
+    """T, how many copies there are besides the unmarked graph."""
     marks_per_copy: int = 1
     """Nodes marked in each copy: the best of one draw."""
     network: NetworkConfig | None = None
@@ -76,13 +76,13 @@ class PolicyConfig:
     pooling: CopyPooling = "mean"
     """How the selection network pools the copies of a node."""
     shared: bool = False
-    """Let the policy look with the prediction network's own encoder, so that each copy is computed once for both."""
+    """Let the policy use the prediction network's encoder, so that each copy is computed once for both."""
     prior: PriorName | None = None
-    """What the first pick leans to before anything is learned: its logarithm is added to the first pick's scores."""
+    """What the first pick prefers before anything is learned: its logarithm is added to the first pick's scores."""
     stop_below: float | None = None
     """Stop picking, in evaluation, once a further copy is expected to lower the loss by less than this; None never."""
     seed: int = 0
-    """Of the random policy's draws in evaluation."""
+    """Seed of the random policy's draws in evaluation."""
 
     @property
     def learns(self) -> bool:

@@ -32,7 +32,7 @@ class DataConfig:
     split_column: str | None = None
     """The CSV's column that says train, valid or test, for split 'column'."""
     split_seed: int = 0
-    """Of the random split and of a table's folds."""
+    """Seed of the random split and of a table's folds."""
     folds: int = 10
     """How many folds a table has, with split 'folds'; each is the test part once, and the next one validates."""
     repeats: int = 1
@@ -58,16 +58,16 @@ class OptimConfig:
     optimizer: OptimizerName = "adam"
     """Adam, AdamW with weight decay, or SGD with momentum."""
     momentum: float = 0.9
-    """Of SGD."""
+    """Momentum of SGD."""
     asam_rho: float = 0.0
     """Take gradients where the loss is worst within this distance (ASAM, two passes per step); 0 does not."""
     asam_eta: float = 0.01
-    """Of ASAM: added to the size of a weight, with which that distance grows."""
+    """For ASAM: added to the size of a weight, with which that distance grows."""
     weight_decay: float = 0.0
-    """Of AdamW."""
+    """Weight decay of AdamW."""
     schedule: ScheduleName = "step"
     """Learning rates fall in steps (the selection network's stays), rise and then fall along a cosine to zero, or fall
-    when the validation metric stops to improve."""
+    when the validation metric stops improving."""
     warmup: float = 0.05
     """Share of all steps in which the rate rises, with schedule 'cosine'."""
     plateau_patience: int = 20
@@ -76,9 +76,9 @@ class OptimConfig:
     """Training stops once the rate is below this, with schedule 'plateau'."""
 
     learning_rate: float = 1e-3
-    """Of the prediction network."""
+    """Learning rate of the prediction network."""
     selection_learning_rate: float | None = None
-    """Of the selection network, never decayed; the same as the prediction network's first one if not given."""
+    """Learning rate of the selection network, never decayed; the prediction network's first one if not given."""
     eps: float = 1e-3
     """Added to the denominator of Adam; the authors' value, larger than usual."""
     decay: float = 0.5
@@ -96,24 +96,24 @@ class FitConfig:
     epochs: int = 100
     """Passes over the training graphs; a graph with K samples counts K times, so a pass costs the same for any K."""
     batch_size: int = 128
-    """Graphs of a step over all processes, counted likewise: K samples of each of batch_size / K graphs."""
+    """Graphs per step over all processes; with K samples per graph, K samples of each of batch_size / K graphs."""
     evaluation_batch_size: int = 0
-    """Graphs of a batch in evaluation; 0 is the same as in training."""
+    """Graphs per batch in evaluation; 0 is the same as in training."""
     seed: int = 0
-    """Of weights, order of the data, and picks."""
+    """Seed of weights, order of the data and picks."""
     patience: int = 0
-    """Stop after so many epochs without a better validation metric; 0 does not stop early."""
+    """Stop after this many epochs without a better validation metric; 0 does not stop early."""
     calibration_batches: int = 0
-    """Training batches over which batch norms' statistics are worked out before each evaluation; 0 keeps the running
+    """Training batches over which batch norms' statistics are computed before each evaluation; 0 keeps the running
     ones."""
     threads: int = 0
-    """Threads of a process; 0 leaves them as they are."""
+    """Threads per process; 0 leaves them as they are."""
     devices: int = 1
     """Processes (CPU) or GPUs."""
     accelerator: Accelerator = "cpu"
     """What to run on."""
     precision: Precision = "32-true"
-    """Of the arithmetic."""
+    """Precision of the arithmetic."""
     logger: LoggerName = "none"
     """Where to log besides the run folder's own history.csv; each needs the package's extra of that name."""
     checkpoint_seconds: float = 10.0
@@ -133,7 +133,7 @@ class RunConfig:
     """Which settings of optimiser and schedule the run started from; a table of SMILES has 'modern' by default."""
 
     model: str = POLICY
-    """What is trained: 'policy' (see `selection`), or a system of the field by its name, such as 'sun' or 'cin'."""
+    """What is trained: 'policy' (see `selection`), or a published system by its name, such as 'sun' or 'cin'."""
     system: dict[str, Any] = field(default_factory=dict)
     """Settings of that system: `{channels: 64}`, or one by one as `--system.channels 64`."""
     data: DataConfig = field(default_factory=DataConfig)

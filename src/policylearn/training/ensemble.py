@@ -71,8 +71,8 @@ def load_members(folder: Path) -> tuple[Run, ...]:
         begun = sorted(path.name for path in folder.glob("member-*"))
         if begun:
             raise RunError(
-                f"{folder}: the ensemble has not finished ({len(begun)} members begun); go on with 'policylearn train"
-                f" ... -o {folder} --resume', or give one of them, such as {folder / begun[0]}"
+                f"{folder}: the ensemble has not finished ({len(begun)} members begun); continue with 'policylearn"
+                f" train ... -o {folder} --resume', or give one of them, such as {folder / begun[0]}"
             )
         return (load_run(folder),)
     content: dict[str, Any] = json.loads(listed.read_text(encoding="utf-8"))

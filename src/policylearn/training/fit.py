@@ -60,7 +60,7 @@ def fit(
         source: its data.
         folder: where to write; it must be new, unless ``resume``.
         fold: which of the splits.
-        resume: go on from the newest whole checkpoint in ``folder``; a finished run is given back as it is.
+        resume: continue from the newest whole checkpoint in ``folder``; a finished run is given back as it is.
         callbacks: further Lightning callbacks, such as a progress bar.
         every_epoch: which parts are evaluated after each epoch.
     """
@@ -135,7 +135,7 @@ def fit(
 def prepare(folder: Path, *, resume: bool) -> None:
     """Make the run folder; one that holds a run already is left alone unless it is resumed."""
     if folder.exists() and any(folder.iterdir()) and not resume:
-        raise RunError(f"{folder}: is not empty; add --resume to go on with it, or choose another folder with -o")
+        raise RunError(f"{folder}: is not empty; add --resume to continue it, or choose another folder with -o")
     folder.mkdir(parents=True, exist_ok=True)
 
 

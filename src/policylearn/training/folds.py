@@ -61,7 +61,7 @@ def train(
         config: the run.
         source: its data.
         folder: the run folder; each fold gets a folder in it.
-        resume: go on where an earlier training stopped.
+        resume: continue where an earlier training stopped.
         callbacks_of: makes the callbacks of each training.
     """
     splits = source.dataset.splits

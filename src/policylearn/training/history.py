@@ -33,7 +33,7 @@ class History(lightning.Callback):
 
     Args:
         higher_is_better: of the metric.
-        patience: stop after so many epochs without a better metric; 0 does not stop.
+        patience: stop after this many epochs without a better metric; 0 does not stop.
     """
 
     def __init__(self, *, higher_is_better: bool, patience: int = 0) -> None:
@@ -79,7 +79,7 @@ class History(lightning.Callback):
         return {"records": [asdict(record) for record in self.records], "best": best, "weights": self.best_weights}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Go on from a checkpoint."""
+        """Continue from a checkpoint."""
         self.records = [EpochRecord(**record) for record in state_dict["records"]]
         self.best = next((r for r in self.records if r.epoch == state_dict["best"]), None)
         self.best_weights = state_dict["weights"]

@@ -35,7 +35,7 @@ class LedgerError(ValueError):
 
 
 class OutOfTimeError(Exception):
-    """The time that was given is over; the job goes on from where it is next time."""
+    """The time that was given is over; the job continues from here next time."""
 
 
 class LedgerJob(Protocol):

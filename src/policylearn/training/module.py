@@ -25,8 +25,8 @@ from policylearn.training.evaluation import scored
 class RunModule(lightning.LightningModule):
     """Trains a model on a task.
 
-    All randomness of a step is a function of (seed, epoch, step, process), so a run that was stopped and taken up again
-    goes on exactly as it would have.
+    All randomness of a step is a function of (seed, epoch, step, process), so a run that was stopped and resumed
+    continues exactly as it would have.
 
     Args:
         model: what to train.
@@ -171,8 +171,8 @@ class RunModule(lightning.LightningModule):
         assert isinstance(metric, Metric)
         return metric
 
-    def _reseed(self, epoch: int, step: int, again: int = 0) -> None:
-        place = [self.seed, epoch, step + 1, self.global_rank, *([again] if again else [])]
+    def _reseed(self, epoch: int, step: int, attempt: int = 0) -> None:
+        place = [self.seed, epoch, step + 1, self.global_rank, *([attempt] if attempt else [])]
         words = np.random.SeedSequence(place).generate_state(1, np.uint64)
         torch.manual_seed(int(words[0]))
 

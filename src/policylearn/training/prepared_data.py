@@ -25,7 +25,7 @@ class TransformListener(Protocol):
     """A callback of a training that wants to know how far its transforms are."""
 
     def on_transform(self, name: str, done: int, total: int) -> None:
-        """So many graphs of all have their structures of this name."""
+        """Of all graphs so many have their structures of this name."""
 
 
 @dataclass(frozen=True)
@@ -149,7 +149,7 @@ def learned_of(transforms: Sequence[Transform]) -> dict[str, dict[str, Any]]:
     return found
 
 
-def apply_again(
+def apply_stored(
     transforms: Sequence[Mapping[str, Any]],
     graphs: PackedGraphs,
     *,

@@ -1,4 +1,4 @@
-"""Evaluate a finished run again, on the data and under the conditions that it records."""
+"""Evaluate a finished run on the data and under the conditions that it records."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from policylearn.data import BatchLoader, DataError
 from policylearn.settings.run_files import RunError
 from policylearn.training.data_source import load_source
 from policylearn.training.evaluation import measure
-from policylearn.training.prepared_data import apply_again, count_workers
+from policylearn.training.prepared_data import apply_stored, count_workers
 from policylearn.training.runs import Run, RunFacts
 
 SplitPart = Literal["train", "valid", "test"]
@@ -21,7 +21,7 @@ SplitPart = Literal["train", "valid", "test"]
 
 @dataclass(frozen=True)
 class Reevaluation:
-    """A metric that was worked out anew.
+    """A metric that was computed from the stored weights.
 
     Args:
         metric: its name.
@@ -73,7 +73,7 @@ def reevaluate(
             " with --data, or use 'policylearn predict' on new data"
         )
     indices = getattr(dataset.splits[facts.fold or 0], part)
-    graphs = apply_again(
+    graphs = apply_stored(
         facts.transforms,
         dataset.graphs,
         columns=facts.columns,

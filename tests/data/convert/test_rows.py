@@ -77,7 +77,7 @@ def test_rows_stream(tmp_path):
         ("smiles,smiles\nC,1\n", r"names the column 'smiles' 2 times"),
         ('smiles\nC\n"CC\nC\n', r"t.csv, line 3: a quote opens and never closes"),
         ("smiles,y\rC,1\rCC,2\r", r"t.csv, line 1: .* cannot be split into names"),
-        ("smiles\nC\n".encode("utf-16") + b"C", r"t.csv: begins as UTF-16 and goes on as something else"),
+        ("smiles\nC\n".encode("utf-16") + b"C", r"t.csv: begins as UTF-16 and continues as something else"),
     ],
 )
 def test_files_that_cannot_be_read(tmp_path, text, message):

@@ -97,7 +97,7 @@ class Lines:
             return io.BytesIO((raw + self.file.read()).decode("utf-16").encode("utf-8"))
         except UnicodeError as error:
             raise DataError(
-                f"{self.path}: begins as UTF-16 and goes on as something else ({error}); save the file as UTF-8"
+                f"{self.path}: begins as UTF-16 and continues as something else ({error}); save the file as UTF-8"
                 " (in a spreadsheet: 'CSV UTF-8')"
             ) from error
 

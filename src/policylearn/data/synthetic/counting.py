@@ -109,7 +109,7 @@ def random_regular(nodes: int, degree: int, count: int, generator: np.random.Gen
     """Undirected edges of random regular graphs, all drawn side by side (Steger and Wormald, 1999).
 
     Edge after edge joins two nodes that are not joined yet, with probability in proportion to the product of the
-    degrees that they still lack; a graph that gets stuck starts anew.
+    degrees that they still lack; a graph that gets stuck is restarted.
 
     Args:
         nodes: nodes of each graph.

@@ -18,7 +18,7 @@ a hash of the graphs, the settings and ``version``. Raise ``version`` when the s
 
 What must be learned from the training graphs (a vocabulary, a mean) are fields named in ``learned``, with a default
 that means "not yet": `learn` returns a copy with them filled in, `finish` uses them. Both get what `compute` gave, so
-nothing slow is done twice. `to_json` keeps the learned values: a run stores them and a prediction uses them again.
+nothing slow is done twice. `to_json` keeps the learned values: a run stores them and a prediction reuses them.
 
 `policylearn.data.transforms.dense` gives padded adjacency matrices of many graphs at once, `cycles` lists rings.
 """
@@ -43,7 +43,7 @@ class Transform:
 
     Args:
         name: in the registry, in files and on the command line.
-        version: of the code of `compute`; another number means that stored results are computed again.
+        version: of the code of `compute`; another number means that stored results are recomputed.
         learned: the fields that `learn` fills in.
     """
 

@@ -42,9 +42,9 @@ def apply(
     Args:
         transforms: applied in this order; those that learn must have been fitted.
         graphs: any graphs, such as molecules to predict.
-        cache: a folder for results; None computes everything anew. A file that is damaged is computed again.
+        cache: a folder for results; None computes everything. A file that is damaged is recomputed.
         workers: processes.
-        progress: called as the work goes on.
+        progress: called as the work proceeds.
     """
     for transform in transforms:
         computed = compute_chunks(transform, graphs, cache=cache, workers=workers, progress=progress)

@@ -1,4 +1,4 @@
-"""NGNN as its group published it for ZINC with I2-GNN: every layer reads the labels of the ego nets anew."""
+"""NGNN as its group published it for ZINC with I2-GNN: every layer reads the labels of the ego nets."""
 
 from __future__ import annotations
 

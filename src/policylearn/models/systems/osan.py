@@ -169,7 +169,7 @@ class OSAN(nn.Module):
 
 
 class RandomOSAN(nn.Module):
-    """OSAN without a scorer: kept nodes are drawn, anew in each pass and vote, and removed ones are really taken out.
+    """OSAN without a scorer: kept nodes are drawn in each pass and vote, and removed ones are really taken out.
 
     Args:
         settings: see `RandomOSANSettings`.

@@ -21,7 +21,7 @@ WARM_SECONDS = 5.0
 """What takes longer is not run a second time ahead of each time that is taken."""
 
 Tell = Callable[[str, int], None]
-"""Told what is at hand and how many steps were done since it was told last."""
+"""Told what is being timed, and how many steps were done since the last time."""
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 QUIET = 0.03
-"""Seconds of rest ahead of each turn: threads of the one before go on asking for work for some milliseconds."""
+"""Seconds of rest ahead of each turn: threads of the one before keep asking for work for some milliseconds."""
 
 Key = TypeVar("Key")
 Clock = Callable[[], float]

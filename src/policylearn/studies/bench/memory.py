@@ -31,7 +31,7 @@ def peak() -> int:
 
 
 def forget_peak() -> None:
-    """Begin to watch for the most anew, where the system can; elsewhere reading the data counts too."""
+    """Reset the peak, where the system can; elsewhere reading the data counts too."""
     switch = Path("/proc/self/clear_refs")
     if switch.exists():
         switch.write_text("5")

@@ -1,6 +1,6 @@
 """The method as it is usually written with PyG: every marked copy is a graph of its own, with edges of its own.
 
-It does what the authors' code does, pass by pass: the selection network sees the whole bag anew at each pick, and its
+It does what the authors' code does, pass by pass: the selection network sees the whole bag at each pick, and its
 norms take batch statistics over that bag. `policylearn bench` measures our passes against it.
 """
 

@@ -63,7 +63,7 @@ def run_comparison(
     Args:
         comparison: what is compared.
         folder: where the records go.
-        runs: where the run folders go; a training that was stopped goes on from there.
+        runs: where the run folders go; a training that was stopped continues from there.
         equal_seconds: give every variant the processor time of the reference, instead of equal passes over the data.
         deadline: see `run_jobs`.
         callbacks_of: of each training.
@@ -142,7 +142,7 @@ def equal_cost(comparison: Comparison, folder: Path, runs: Path) -> dict[tuple[s
 
 
 def epochs_for(seconds: Mapping[str, float], data: str, variant: str, reference: str, epochs: int) -> int:
-    """How many epochs of a variant take the time of so many of the reference's."""
+    """How many epochs of a variant take the time of this many of the reference's."""
     return max(1, math.floor(epochs * seconds[f"{data}/{reference}"] / seconds[f"{data}/{variant}"] + 0.5))
 
 

@@ -183,7 +183,7 @@ def shortened(paper: RunConfig, wish: Wish) -> tuple[RunConfig, str | None]:
 
 
 def command_of(table: str, cell: Cell, config: RunConfig, paper: RunConfig, numbers: Sequence[int]) -> str:
-    """The command that gives the runs of these seeds or folds again.
+    """The command that repeats the runs of these seeds or folds.
 
     Args:
         table: the cell's.

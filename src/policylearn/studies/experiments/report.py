@@ -29,7 +29,7 @@ Made by `policylearn reproduce --report` from the records below `{root}/`, one J
 - **verdict**: *within one deviation* of the paper (the paper's; ours where it prints none), else *better* or *worse*.
   *Reduced budget*: fewer epochs or fewer repeats than the paper's, with what it looks like so far. *Another machine*:
   times that compare with each other only.
-- A command finds its runs done where their records are there; with `--results FOLDER` it runs them anew.
+- A command finds its runs done where their records are there; with `--results FOLDER` it runs them from the start.
 """
 
 
@@ -120,7 +120,7 @@ def data_of(column: Column) -> str:
 
 
 def cell_lines(cell: Cell, groups: Groups, commands: list[str], notes: list[str]) -> Iterator[list[str]]:
-    """The lines of a cell: one a group that stands for it; commands and notes are added to the lists."""
+    """The lines of a cell: one per group that stands for it; commands and notes are added to the lists."""
     experiment = cell.experiment
     chosen, tried = choose_groups(groups.get(experiment, []))
     if cell.row.method.note:

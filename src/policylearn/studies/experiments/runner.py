@@ -1,4 +1,4 @@
-"""Run what is missing: claim a job, train or go on with it, write its record."""
+"""Run what is missing: claim a job, train or resume it, write its record."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def run_table(
     Args:
         jobs: in the order in which to run them.
         ledger: where their records go.
-        budget_seconds: how long; None until all are done. A run that is stopped goes on next time.
+        budget_seconds: how long; None until all are done. A run that is stopped continues next time.
         callbacks_of: makes the Lightning callbacks of each training.
         after: told each job that is over, whoever did it.
     """

@@ -76,7 +76,7 @@ class LearningConfig:
     goal: float = 0.99
     """The accuracy, and for a learned policy the coverage by argmax, that counts as learned."""
     settled: int = 3
-    """Stop after so many evaluations in a row at the goal; 0 makes all steps."""
+    """Stop after this many evaluations in a row at the goal; 0 runs all steps."""
 
     def __post_init__(self) -> None:
         if self.method not in METHODS:
@@ -197,7 +197,7 @@ def learn(config: LearningConfig, report: Callable[[int, float, Evaluation | Non
 def evaluate(model: SubgraphGNN, config: LearningConfig, test: Batch) -> tuple[float, float, float]:
     """Accuracy, coverage by the best picks and coverage by drawn ones, on test graphs.
 
-    The norms' statistics are taken anew from training graphs, because running ones trail behind weights that move.
+    The norms' statistics are recomputed on training graphs, because running ones trail behind weights that move.
     What is drawn here is independent of the training, so that it goes the same way however often it is looked at.
     """
     draws = torch.Generator().manual_seed(config.seed + 1)
@@ -218,7 +218,7 @@ def share_covered(selection: Selection, batch: Batch, config: LearningConfig) ->
 
 
 def fresh_graphs(config: LearningConfig, stream: int, size: int) -> Iterator[Batch]:
-    """New graphs for ever, ``size`` at a time; ``component`` says which one each node is in.
+    """New graphs without end, ``size`` at a time; ``component`` says which one each node is in.
 
     Args:
         config: which graphs, and the seed.

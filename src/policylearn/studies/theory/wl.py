@@ -59,7 +59,7 @@ def refine(graphs: PackedGraphs, marks: Array | None = None, *, rounds: int | No
     Args:
         graphs: the graphs to compare.
         marks: 1 at marked nodes, else 0 (any integers will do); None marks nothing.
-        rounds: stop after as many rounds, as a network of so many layers does; None goes on until nothing changes.
+        rounds: stop after as many rounds, as a network of so many layers does; None continues until nothing changes.
 
     Shapes:
         marks ``(N,)``.

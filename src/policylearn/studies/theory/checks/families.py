@@ -94,7 +94,7 @@ def every_component() -> Check:
         "A bag identifies an (n, l)-CSL graph if and only if it has a mark in each component",
         "`identify.identification`",
         f"(n, l) = {', '.join(tried)}",
-        f"{bags:,} bags: every covering bag names its graph with one mark per component, none that misses one does"
+        f"{bags:,} bags: every covering bag names its graph with one mark per component, none that misses one"
         " does, even with all other nodes marked",
         holds,
     )
