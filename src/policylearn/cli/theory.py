@@ -5,7 +5,7 @@ from __future__ import annotations
 from argparse import Namespace
 from pathlib import Path
 
-from policylearn.cli import theory_gradients, theory_learn
+from policylearn.cli import theory_gradients, theory_learn, theory_systems
 from policylearn.cli.command import Command, Parser
 from policylearn.cli.printing import print_table
 
@@ -103,5 +103,6 @@ COMMAND = Command(
         theory_learn.LEARN,
         theory_learn.RESULTS,
         theory_gradients.COMMAND,
+        theory_systems.COMMAND,
     ),
 )

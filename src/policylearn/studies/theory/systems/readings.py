@@ -1,0 +1,140 @@
+"""What is compared of a system: its output, or, where it draws, all outputs that a draw may lead to and their mean."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from policylearn.bags import Graphs, Selection
+from policylearn.data import PackedGraphs, make_batch
+from policylearn.models import SubgraphGNN
+from policylearn.models.systems.hymn import TIES, centrality
+
+ROWS_AT_ONCE = 60_000
+"""Pairs of nodes of the graphs that go through a network together."""
+
+
+@dataclass(frozen=True)
+class Said:
+    """What a model says of one graph.
+
+    Args:
+        outputs: of every possible draw; one row where nothing is drawn.
+        chances: of these draws.
+
+    Shapes:
+        outputs ``(D, K)``, chances ``(D,)``.
+    """
+
+    outputs: Tensor
+    chances: Tensor
+
+    @staticmethod
+    def evenly(outputs: Tensor) -> Said:
+        """Every draw with the same chance."""
+        return Said(outputs, outputs.new_full((len(outputs),), 1 / len(outputs)))
+
+    @property
+    def mean(self) -> Tensor:
+        """The expected output, ``(K,)``."""
+        return self.chances @ self.outputs
+
+
+Reading = Callable[[Any, PackedGraphs], list[Said]]
+"""From a model and graphs to what it says of each."""
+
+
+def output(model: Any, graphs: PackedGraphs) -> list[Said]:
+    """The output itself: systems that draw nothing have one."""
+    return [Said.evenly(row.unsqueeze(0)) for part in pieces(graphs) for row in model(make_batch(graphs, part))]
+
+
+def picks_of_policy(model: SubgraphGNN, graphs: PackedGraphs) -> list[Said]:
+    """Every node as the one pick, with the chance that the learned policy draws it."""
+
+    def chances(alone: Graphs) -> Tensor:
+        logits = model.select(alone).logits
+        assert logits is not None, "a learned policy has scores"
+        return logits[0].softmax(0)
+
+    return each_pick(model, graphs, chances)
+
+
+def uniform_picks(model: SubgraphGNN, graphs: PackedGraphs) -> list[Said]:
+    """Every node as the one pick, all with the same chance."""
+    return each_pick(model, graphs, lambda alone: torch.full((alone.num_nodes,), 1 / alone.num_nodes).double())
+
+
+def central_picks(model: SubgraphGNN, graphs: PackedGraphs) -> list[Said]:
+    """The most central nodes as the one pick; the order of nodes, which decides between equals, is left out."""
+
+    def chances(alone: Graphs) -> Tensor:
+        score = centrality(alone)
+        best = score >= score.max() * (1 - TIES)
+        return best.double() / best.sum()
+
+    return each_pick(model, graphs, chances)
+
+
+def each_pick(model: SubgraphGNN, graphs: PackedGraphs, chances: Callable[[Graphs], Tensor]) -> list[Said]:
+    """The outputs of all bags of one mark."""
+    found = []
+    for graph in range(len(graphs)):
+        chance = chances(Graphs.of(make_batch(graphs, [graph])))
+        nodes = chance.nonzero().squeeze(1)
+        batch = make_batch(graphs, [graph] * len(nodes))
+        roots = batch.ptr[:-1] + nodes
+        found.append(Said(model.predict(batch, Selection(roots.unsqueeze(0))), chance[nodes]))
+    return found
+
+
+def each_deletion(model: Any, graphs: PackedGraphs) -> list[Said]:
+    """The outputs of all masks that leave one node out, all with the same chance."""
+    found = []
+    for graph, size in enumerate(graphs.num_nodes.tolist()):
+        batch = make_batch(graphs, [graph] * size)
+        mask = 1 - torch.eye(size, dtype=torch.float64).reshape(-1, 1)  # copy v of the graph lacks node v
+        found.append(Said.evenly(model.predict(batch, mask)))
+    return found
+
+
+def each_tuple(model: Any, graphs: PackedGraphs) -> list[Said]:
+    """The outputs of all ordered pairs of nodes as the one tuple: where the agent starts, and what it may move to."""
+    found = []
+    for graph, size in enumerate(graphs.num_nodes.tolist()):
+        first, second = (ends.reshape(-1) for ends in torch.meshgrid(*[torch.arange(size)] * 2, indexing="ij"))
+        rows = []
+        for start in range(0, size * size, max(1, ROWS_AT_ONCE // size)):
+            part = torch.arange(start, min(start + max(1, ROWS_AT_ONCE // size), size * size))
+            batch = make_batch(graphs, [graph] * len(part))
+            tuples = torch.stack([first[part], second[part]]) + batch.ptr[:-1]
+            rows.append(model.predict(batch, tuples.unsqueeze(0)))
+        found.append(Said.evenly(torch.cat(rows)))
+    return found
+
+
+def without_eigenvectors(model: Any, graphs: PackedGraphs) -> list[Said]:
+    """The output with a Laplacian encoding of zeros: that of repeated eigenvalues is no function of the graph."""
+    found = []
+    for part in pieces(graphs):
+        batch = make_batch(graphs, part)
+        batch.laplacian_encoding = torch.zeros_like(batch.laplacian_encoding)
+        found += [Said.evenly(row.unsqueeze(0)) for row in model(batch)]
+    return found
+
+
+def pieces(graphs: PackedGraphs) -> Iterator[list[int]]:
+    """Positions of graphs that go through a network together."""
+    squares = graphs.num_nodes.astype(np.int64) ** 2
+    part: list[int] = []
+    for graph, square in enumerate(squares.tolist()):
+        if part and squares[part].sum() + square > ROWS_AT_ONCE:
+            yield part
+            part = []
+        part.append(graph)
+    yield part
