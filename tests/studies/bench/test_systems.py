@@ -10,15 +10,16 @@ import torch
 
 from policylearn.models import SYSTEMS
 from policylearn.studies.bench import BenchReport, SystemSettings, Timing, systems_markdown
-from policylearn.studies.bench.memory import run_alone
 from policylearn.studies.bench.paper import method_ratios
 from policylearn.studies.bench.system_tables import paper_rows, system_rows
 from policylearn.studies.bench.systems import (
     SYSTEM,
     Entrant,
+    EntrantPhase,
     entrant_config,
     entrant_names,
     entrant_title,
+    measure_system_peaks,
     measure_systems,
 )
 from policylearn.training import DataConfig, RunConfig, Source, load_source, with_setting
@@ -92,7 +93,7 @@ def test_a_bag_that_does_not_fit_says_so_and_the_others_go_on(
 
     monkeypatch.setattr("policylearn.studies.bench.systems.entrant_config", narrow)
     settings = SystemSettings(data, names=("random-t2", "sun"), rounds=2, batch_size=8)
-    timings, share = measure_systems(source, settings, lambda _title, _steps: None)
+    timings, share = measure_systems(source, settings, quiet)
     found = {(t.case, t.phase): t for t in timings}
     assert [len(found["random-t2", phase].ms) for phase in ("train", "infer")] == [2, 2]
     assert all("'max_rows' is 10" in found["sun", phase].note for phase in ("train", "infer"))
@@ -100,12 +101,23 @@ def test_a_bag_that_does_not_fit_says_so_and_the_others_go_on(
     assert 0 < share <= 1.5
 
 
-def test_a_larger_batch_needs_more_memory(data: str) -> None:
-    words = {"system": "pna", "dataset": data, "threads": 1}
-    few, many = (run_alone("policylearn.studies.bench.alone", words | {"batch_size": size}) for size in (4, 32))
-    assert few.keys() == many.keys() == {"train", "infer"}
-    assert many["train"] > 1.5 * few["train"] > 0
-    assert many["train"] > many["infer"] > 0
+def quiet(_title: str, _steps: int) -> None:
+    """Nobody is told."""
+
+
+def test_memory_is_measured_alone_and_what_does_not_fit_is_not_run(
+    data: str, source: Source, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = SystemSettings(data, names=("pna",), rounds=1, batch_size=32)
+    found = measure_system_peaks(settings, quiet)
+    train, infer = (found.peaks[EntrantPhase("pna", phase)] for phase in ("train", "infer"))
+    assert train > infer > 0
+    monkeypatch.setattr("policylearn.studies.bench.systems.available", lambda: 100 * MIB)  # less than the program
+    refused = measure_system_peaks(settings, quiet)
+    assert refused.peaks == {}
+    timings, _ = measure_systems(source, settings, quiet, refused)
+    assert [t.note for t in timings] == 2 * ["not run: needs more than 0.0 GiB of memory"]
+    assert not any(t.ms for t in timings)
 
 
 def test_the_table_has_medians_and_ratios_of_the_rounds() -> None:
@@ -152,5 +164,5 @@ def test_settings_that_make_no_sense_are_named(changes: dict, message: str) -> N
 
 
 def test_the_record_is_json(data: str, source: Source) -> None:
-    timings, _ = measure_systems(source, SystemSettings(data, names=("none",), rounds=1, batch_size=8), lambda *_: None)
+    timings, _ = measure_systems(source, SystemSettings(data, names=("none",), rounds=1, batch_size=8), quiet)
     assert json.loads(report(*timings).to_json())["timings"][0]["parameters"] == timings[0].parameters

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Mapping
 from typing import Any
 
 import torch
@@ -16,12 +17,12 @@ from policylearn.studies.bench.systems import system_peaks
 from policylearn.training import DataConfig, load_source
 
 
-def measure_peak(words: dict[str, Any]) -> dict[str, int]:
+def measure_peak(words: dict[str, Any]) -> Mapping[str, int | str]:
     """Run one step on the first batch and tell the memory before it and the most that it took beyond that.
 
     Args:
         words: dataset, case, phase, contender, estimator, batch_size, layers, channels and threads; or system, dataset,
-            batch_size and threads, for the peaks of both phases of a system.
+            batch_size, threads and phases, for the peaks of a system.
     """
     torch.set_num_threads(words["threads"])
     torch.manual_seed(0)

@@ -19,6 +19,8 @@ from policylearn.studies.bench.cases import Case, Phase
 GIB = 2**30
 SHARE = 0.8
 """Of the memory that is free, as much as a contender may need."""
+LOOK = 0.02
+"""Seconds between two looks at the memory of a process."""
 
 
 def peak() -> int:
@@ -39,8 +41,17 @@ def forget_peak() -> None:
 
 def resident() -> int:
     """Bytes that this process holds now; the peak so far where the system does not tell."""
-    pages = Path("/proc/self/statm")
-    return int(pages.read_text().split()[1]) * resource.getpagesize() if pages.exists() else peak()
+    held = resident_of("self")
+    return peak() if held is None else held
+
+
+def resident_of(process: int | str) -> int | None:
+    """Bytes that a process holds now; None where the system does not tell, or it is over."""
+    try:
+        pages = Path(f"/proc/{process}/statm").read_text().split()[1]
+    except (OSError, IndexError):
+        return None
+    return int(pages) * resource.getpagesize()
 
 
 def available() -> int:
@@ -51,7 +62,13 @@ def available() -> int:
     return free[0] if free else os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
 
 
-def run_alone(module: str, words: dict[str, Any], folder: Path | None = None) -> dict[str, Any]:
+class MemoryLimitError(RuntimeError):
+    """A process of its own held more than it may, and was ended."""
+
+
+def run_alone(
+    module: str, words: dict[str, Any], folder: Path | None = None, *, most_bytes: int | None = None
+) -> dict[str, Any]:
     """Run ``python -m MODULE WORDS`` in a process of its own and return the JSON object that it prints last.
 
     The C library is told to give freed tensors back at once: by default it keeps those below 32 MiB, and small settings
@@ -61,14 +78,31 @@ def run_alone(module: str, words: dict[str, Any], folder: Path | None = None) ->
         module: what to run.
         words: its one argument, as JSON.
         folder: where to run it; None is here.
+        most_bytes: how much it may hold, where the system tells; more ends it with a `MemoryLimitError`.
     """
     environment = os.environ | {"MALLOC_MMAP_THRESHOLD_": str(64 * 1024)}
     command = [sys.executable, "-m", module, json.dumps(words)]
-    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise RuntimeError(f"{words} in a process of its own failed with code {done.returncode}:\n{done.stderr}")
-    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, cwd=folder, env=environment, stdout=pipe, stderr=pipe, text=True) as process:
+        try:
+            out, errors = watch(process, most_bytes)
+        finally:
+            process.kill()  # does nothing to one that is over
+    if process.returncode:
+        raise RuntimeError(f"{words} in a process of its own failed with code {process.returncode}:\n{errors}")
+    found: dict[str, Any] = json.loads(out.splitlines()[-1])
     return found
+
+
+def watch(process: subprocess.Popen[str], most_bytes: int | None) -> tuple[str, str]:
+    """What a process writes to its two outputs until its end, looking at its memory meanwhile."""
+    while True:
+        try:
+            return process.communicate(timeout=None if most_bytes is None else LOOK)
+        except subprocess.TimeoutExpired:
+            held = resident_of(process.pid)
+            if most_bytes is not None and held is not None and held > most_bytes:
+                raise MemoryLimitError(f"needs more than {most_bytes / GIB:.1f} GiB of memory") from None
 
 
 def replicated_bytes(config: ModelConfig, case: Case, phase: Phase, batch: Batch) -> int:

@@ -69,11 +69,9 @@ def run_systems(settings: SystemSettings, command: str, tell: Tell, expect: Call
     source = load_source(DataConfig(name=settings.dataset))
     expect(system_steps(settings) + (len(settings.chosen) if settings.memory else 0))
     with threads(settings.threads):
-        timings, share = measure_systems(source, settings, tell)
-        report = _report(settings, command, begun, load, timings)
-        if settings.memory:
-            report = replace(report, timings=tuple(measure_system_peaks(timings, settings, tell)))
-    return replace(report, processor_share=share)
+        memory = measure_system_peaks(settings, tell) if settings.memory else None
+        timings, share = measure_systems(source, settings, tell, memory)
+        return replace(_report(settings, command, begun, load, timings), processor_share=share)
 
 
 def _now() -> str:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import torch
@@ -13,13 +13,14 @@ from torch_geometric.data import Batch
 from policylearn.bags import RowLimitError
 from policylearn.data import make_batch
 from policylearn.fast import model_threads, while_training
+from policylearn.fast.memory import give_memory_back
 from policylearn.models import SYSTEMS, calibrate, find_system
 from policylearn.settings import PolicyName
 from policylearn.studies.bench.cases import BATCH_SIZE, BATCH_SIZES, PHASES, Phase
 from policylearn.studies.bench.contenders import Batches
 from policylearn.studies.bench.groups import WARM_SECONDS, Tell
 from policylearn.studies.bench.interleave import QUIET, TimedStep, interleave, rounds_within, time_once
-from policylearn.studies.bench.memory import forget_peak, peak, resident, run_alone
+from policylearn.studies.bench.memory import MemoryLimitError, available, forget_peak, peak, resident, run_alone
 from policylearn.studies.bench.record import Timing
 from policylearn.studies.experiments.timing import TrainingSteps
 from policylearn.training import RunConfig, Source, make_model
@@ -43,6 +44,8 @@ UNIT = "random-t2"
 """In units of whose time the others are given."""
 TRIAL_GRAPHS = 8
 """Graphs of the batch on which everything is compiled and the norms' statistics are taken."""
+MEMORY_SHARE = 0.5
+"""Of the memory that is free, as much as one of them may hold: on a shared machine others need theirs."""
 
 
 def entrant_names() -> tuple[str, ...]:
@@ -92,10 +95,10 @@ class SystemSettings:
             if name not in known:
                 way_out = hint(name, known, f"there are {', '.join(known)}")
                 raise ValueError(f"there is no case '{name}'; {way_out}")
-        for field in ("rounds", "threads", "batch_size"):
-            value = getattr(self, field)
+        for name in ("rounds", "threads", "batch_size"):
+            value = getattr(self, name)
             if value is not None and value < 1:
-                raise ValueError(f"'{field.replace('_', '-')}' must be >= 1 (got {value})")
+                raise ValueError(f"'{name.replace('_', '-')}' must be >= 1 (got {value})")
 
     @property
     def chosen(self) -> tuple[str, ...]:
@@ -113,6 +116,14 @@ class EntrantPhase:
 
     name: str
     phase: Phase
+
+
+@dataclass(frozen=True)
+class MemoryFindings:
+    """Peak memory in bytes, and why what does not fit is not run."""
+
+    peaks: Mapping[EntrantPhase, int] = field(default_factory=dict)
+    refused: Mapping[EntrantPhase, str] = field(default_factory=dict)
 
 
 class Entrant:
@@ -168,7 +179,9 @@ class Entrant:
             scored(self.model, batch)
 
 
-def measure_systems(source: Source, settings: SystemSettings, tell: Tell) -> tuple[list[Timing], float]:
+def measure_systems(
+    source: Source, settings: SystemSettings, tell: Tell, memory: MemoryFindings | None = None
+) -> tuple[list[Timing], float]:
     """Time a training step and inference of all of them, everybody's first round, then everybody's second.
 
     Gives also the share of a processor that this process had meanwhile: with one thread, 1 on a machine of its own.
@@ -177,41 +190,49 @@ def measure_systems(source: Source, settings: SystemSettings, tell: Tell) -> tup
         source: the data.
         settings: of the run.
         tell: told of every step.
+        memory: what each holds, and what does not fit and so is not run; None where that was not measured.
     """
+    memory = memory or MemoryFindings()
     entrants: dict[str, Entrant] = {}
-    notes: dict[EntrantPhase, str] = {}
+    notes = dict(memory.refused)
     entries: list[TimedStep[EntrantPhase]] = []
     for name in settings.chosen:
         tell(f"warming up: {entrant_title(name)}", 1)
         entrant = entrants[name] = Entrant(name, source, settings, settings.rounds)
         for phase in PHASES:
             key = EntrantPhase(name, phase)
-            found = _timed_step(entrant, key, settings)
+            found = memory.refused.get(key) or _timed_step(entrant, key, settings)
             if isinstance(found, str):
                 notes[key] = found
             else:
                 entries.append(found)
-    spent, share = _shared(entries, lambda key: tell(f"{entrant_title(key.name)}, {key.phase}", 1))
+
+    def before(key: EntrantPhase) -> None:
+        give_memory_back()  # of the one before: together they would hold many times what each needs
+        tell(f"{entrant_title(key.name)}, {key.phase}", 1)
+
+    spent, share = _shared(entries, before)
+    keys = [EntrantPhase(name, phase) for name in entrants for phase in PHASES]
     return [
         Timing(
-            settings.dataset, name, phase, False, SYSTEM, None,
-            entrant.graphs if phase == "train" else settings.graphs,
-            tuple(1000 * seconds for seconds in spent.get(EntrantPhase(name, phase), [])),
-            note=notes.get(EntrantPhase(name, phase), ""), parameters=entrant.parameters,
+            settings.dataset, key.name, key.phase, False, SYSTEM, None,
+            entrants[key.name].graphs if key.phase == "train" else settings.graphs,
+            tuple(1000 * seconds for seconds in spent.get(key, [])),
+            memory.peaks.get(key), notes.get(key, ""), parameters=entrants[key.name].parameters,
         )
-        for name, entrant in entrants.items()
-        for phase in PHASES
+        for key in keys
     ], share  # fmt: skip
 
 
 def _timed_step(entrant: Entrant, key: EntrantPhase, settings: SystemSettings) -> TimedStep[EntrantPhase] | str:
     """What takes turns; or, where the batch has more rows than the system takes, why not."""
     try:
-        if key.phase == PHASES[0]:
-            entrant.begin()
+        entrant.begin()
         took = time_once(lambda: entrant.run(key.phase, 0))
     except RowLimitError as error:
         return f"not run: {error}"
+    finally:
+        give_memory_back()
     rounds = rounds_within(settings.seconds, took, settings.rounds)
     return TimedStep(key, lambda turn: entrant.run(key.phase, turn), rounds, warm=took < WARM_SECONDS)
 
@@ -232,37 +253,66 @@ def system_steps(settings: SystemSettings) -> int:
     return len(settings.chosen) * (1 + len(PHASES) * settings.rounds)
 
 
-def measure_system_peaks(timings: list[Timing], settings: SystemSettings, tell: Tell) -> list[Timing]:
-    """The timings with their peak memory, each policy or system in a process of its own."""
-    peaks: dict[str, dict[str, int]] = {}
-    for name in dict.fromkeys(timing.case for timing in timings if timing.ms):
-        tell(f"memory: {entrant_title(name)}", 1)
-        words = {
-            "system": name,
-            "dataset": settings.dataset,
-            "batch_size": settings.graphs,
-            "threads": settings.threads,
-        }
-        peaks[name] = run_alone("policylearn.studies.bench.alone", words)
-    return [replace(t, peak_bytes=peaks[t.case][t.phase]) if t.ms else t for t in timings]
+def measure_system_peaks(settings: SystemSettings, tell: Tell) -> MemoryFindings:
+    """Peak memory of each policy and system, in a process of its own; and what does not fit, with the reason.
 
-
-def system_peaks(words: dict[str, Any], source: Source) -> dict[str, int]:
-    """The most bytes that inference and a training step hold beyond program, data and model, in this process.
-
-    Inference comes first: training makes the C library keep what it frees.
+    So it comes before anything is timed: what needs too much is ended there.
 
     Args:
-        words: system, dataset, batch_size and threads.
+        settings: of the run.
+        tell: told of every step.
+    """
+    peaks: dict[EntrantPhase, int] = {}
+    notes: dict[EntrantPhase, str] = {}
+    for name in settings.chosen:
+        tell(f"memory: {entrant_title(name)}", 1)
+        phases = list(reversed(PHASES))  # inference first: training makes the C library keep what it frees
+        while phases:
+            try:
+                found = _peaks_alone(name, phases, settings)
+            except MemoryLimitError as error:
+                notes[EntrantPhase(name, phases.pop())] = f"not run: {error}"
+                continue
+            for phase in phases:
+                key, value = EntrantPhase(name, phase), found[phase]
+                if isinstance(value, str):
+                    notes[key] = value
+                else:
+                    peaks[key] = value
+            break
+    return MemoryFindings(peaks, notes)
+
+
+def _peaks_alone(name: str, phases: list[Phase], settings: SystemSettings) -> dict[str, int | str]:
+    words = {
+        "system": name,
+        "dataset": settings.dataset,
+        "batch_size": settings.graphs,
+        "threads": settings.threads,
+        "phases": phases,
+    }
+    most = int(MEMORY_SHARE * available())
+    return run_alone("policylearn.studies.bench.alone", words, most_bytes=most)
+
+
+def system_peaks(words: dict[str, Any], source: Source) -> dict[str, int | str]:
+    """The most bytes that each phase holds beyond program, data and model, in this process; or why it is not run.
+
+    Args:
+        words: system, dataset, batch_size, threads and phases.
         source: the data.
     """
     settings = SystemSettings(words["dataset"], batch_size=words["batch_size"], threads=words["threads"])
     entrant = Entrant(words["system"], source, settings, 1)
-    entrant.begin()
-    found: dict[str, int] = {}
-    for phase in reversed(PHASES):
-        before = resident()
-        forget_peak()
-        entrant.run(phase, 0)
+    found: dict[str, int | str] = {}
+    for phase in words["phases"]:
+        try:
+            entrant.begin()
+            before = resident()
+            forget_peak()
+            entrant.run(phase, 0)
+        except RowLimitError as error:
+            found[phase] = f"not run: {error}"
+            continue
         found[phase] = peak() - before
     return found
