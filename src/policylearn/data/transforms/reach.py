@@ -6,9 +6,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_array, eye_array
+from numba import njit
+from scipy.sparse import csr_array
 
 from policylearn.data.packed import Array, PackedGraphs
+
+FEW = 40
+"""Nodes that are sorted by insertion."""
 
 
 @dataclass(frozen=True)
@@ -40,21 +44,61 @@ def incoming(graphs: PackedGraphs) -> Any:
 
 
 def find_reach(graphs: PackedGraphs, hops: int) -> Reach:
-    """All pairs within ``hops`` steps; the graphs are one block diagonal matrix, so nothing loops over them."""
-    count = len(graphs.x)
-    edges = incoming(graphs)
-    reached = ring = eye_array(count, dtype=np.int64, format="csr")
-    everyone, none = np.arange(count), np.zeros(count, dtype=np.int64)
-    parts = [(everyone, everyone, none, none)]
-    for step in range(1, hops + 1):
-        counts = ring @ edges  # paths that would be new, and ways back to what is known
-        counts = counts - counts * reached
-        counts.eliminate_zeros()
-        found = counts.tocoo()
-        root, node = found.coords
-        parts.append((root, node, np.full(found.nnz, step), found.data))
-        ring = csr_array((np.ones(found.nnz, dtype=np.int64), (root, node)), shape=counts.shape)
-        reached = reached + ring
-    root, node, distance, arrivals = (np.concatenate(columns) for columns in zip(*parts, strict=True))
-    order = np.lexsort((node, root))
-    return Reach(root[order].astype(np.int64), node[order].astype(np.int64), distance[order], arrivals[order])
+    """All pairs within ``hops`` steps."""
+    first = np.repeat(graphs.node_ptr[:-1].astype(np.int64), graphs.num_edges)
+    source, target = graphs.edge_index.astype(np.int64) + first
+    order = np.argsort(target, kind="stable")
+    starts = np.concatenate([[0], np.cumsum(np.bincount(target, minlength=len(graphs.x)))]).astype(np.int64)
+    return Reach(*_walk_back(starts, source[order], hops))
+
+
+@njit(cache=True)  # type: ignore[untyped-decorator]
+def _walk_back(starts: Array, sources: Array, hops: int) -> tuple[Array, Array, Array, Array]:
+    """Breadth first from every root, against the direction of the edges.
+
+    Args:
+        starts: where the edges that lead to each node start, ``(N + 1,)``.
+        sources: where those edges come from, ``(E,)``.
+        hops: how many steps.
+    """
+    count = len(starts) - 1
+    distance = np.full(count, -1, dtype=np.int64)
+    arrivals = np.zeros(count, dtype=np.int64)
+    queue = np.empty(count, dtype=np.int64)
+    rows = np.empty((4, max(4 * count, 16)), dtype=np.int64)
+    used = 0
+    for root in range(count):
+        queue[0], distance[root] = root, 0
+        head, tail = 0, 1
+        while head < tail:
+            node = queue[head]
+            head += 1
+            if distance[node] == hops:
+                continue
+            for edge in range(starts[node], starts[node + 1]):
+                other = sources[edge]
+                if distance[other] < 0:
+                    distance[other] = distance[node] + 1
+                    queue[tail] = other
+                    tail += 1
+                if distance[other] == distance[node] + 1:
+                    arrivals[other] += 1
+        if used + tail > rows.shape[1]:
+            larger = np.empty((4, 2 * rows.shape[1] + tail), dtype=np.int64)
+            larger[:, :used] = rows[:, :used]
+            rows = larger
+        if tail > FEW:
+            queue[:tail].sort()
+        else:  # a sort of its own would take longer than the walk
+            for place in range(1, tail):
+                node, at = queue[place], place
+                while at > 0 and queue[at - 1] > node:
+                    queue[at] = queue[at - 1]
+                    at -= 1
+                queue[at] = node
+        for place in range(tail):
+            node = queue[place]
+            rows[0, used], rows[1, used], rows[2, used], rows[3, used] = root, node, distance[node], arrivals[node]
+            distance[node], arrivals[node] = -1, 0
+            used += 1
+    return rows[0, :used].copy(), rows[1, :used].copy(), rows[2, :used].copy(), rows[3, :used].copy()
