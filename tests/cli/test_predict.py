@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import multiprocessing
 import os
 import signal
 import subprocess
@@ -138,7 +139,8 @@ def test_the_table_does_not_depend_on_the_batch_size(run: Path, tmp_path: Path) 
     np.testing.assert_allclose(columns[2], columns[0], atol=1e-5)
 
 
-def test_rows_stream_through(run: Path, tmp_path: Path) -> None:
+def test_rows_stream_through(run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("policylearn.prediction.table_reader.CHUNK", 10)
     data = write_table(tmp_path / "m.csv", ("smiles",), molesol()[0][:300])
     output, seen = tmp_path / "out.csv", []
 
@@ -151,6 +153,50 @@ def test_rows_stream_through(run: Path, tmp_path: Path) -> None:
     assert [rows for rows, _ in seen] == list(range(10, 301, 10))
     assert seen[0][1] < 1000, "no more is read than is needed"
     assert seen[-1][1] == data.stat().st_size
+
+
+def test_several_processes_write_what_one_writes(
+    thousand: tuple[Path, list[str]], run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("policylearn.prediction.table_reader.CHUNK", 200)
+    texts = []
+    for workers in (1, 2):
+        assert predict(run, thousand[0], "-o", tmp_path / "out.csv", "--workers", workers) == 1
+        texts.append((tmp_path / "out.csv").read_text())
+    assert texts[0] == texts[1]
+    assert texts[0].count("unclosed ring") >= 1
+
+
+def test_a_molecule_that_stands_there_twice_is_looked_at_once(
+    run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = write_table(tmp_path / "m.csv", ("smiles",), ["CCO", "CC", "C1CC", "CCO", "CC", "CCN"])
+    counts = []
+    plain = Predictor.answer_prepared
+
+    def counting(self: Predictor, graphs: PackedGraphs, **options: Any) -> Answer:
+        counts.append(len(graphs))
+        return plain(self, graphs, **options)
+
+    monkeypatch.setattr(Predictor, "answer_prepared", counting)
+    assert predict(run, data, "-o", tmp_path / "out.csv", "--picks") == 1
+    rows = read_table(tmp_path / "out.csv")
+    assert counts == [3]
+    assert [row["smiles"] for row in rows] == ["CCO", "CC", "C1CC", "CCO", "CC", "CCN"]
+    for column in ("predicted_logS", "picked_atoms"):
+        assert rows[0][column] == rows[3][column] != ""
+        assert rows[1][column] == rows[4][column] != ""
+    assert len({row["predicted_logS"] for row in rows}) == 4  # three molecules, and none for the broken one
+    assert rows[2]["predicted_logS"] == "" != rows[2]["error"]
+
+
+def test_answers_of_sorted_batches_are_in_order(run: Path) -> None:
+    smiles = ["CCCCCCO", "C", "CCO", "CCCCCCCCCC", "CC"]
+    predictor = load(run)
+    whole = predictor.answer(smiles)
+    cut = predictor.answer(smiles, batch_size=2)
+    np.testing.assert_allclose(cut.values, whole.values, atol=1e-5)
+    assert cut.picks == whole.picks
 
 
 def test_a_killed_predict_leaves_no_half_file(run: Path, tmp_path: Path) -> None:
@@ -172,17 +218,19 @@ def test_a_killed_predict_leaves_no_half_file(run: Path, tmp_path: Path) -> None
     assert output.read_text() == "what was there before\n"
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize(("number", "workers"), [(signal.SIGTERM, 1), (signal.SIGINT, 1), (signal.SIGTERM, 2)])
 def test_an_interrupted_predict_clears_up(
     number: signal.Signals,
+    workers: int,
     run: Path,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     request: pytest.FixtureRequest,
 ) -> None:
     data = write_table(tmp_path / "m.csv", ("smiles",), molesol()[0][:50])
+    monkeypatch.setattr("policylearn.prediction.table_reader.CHUNK", 8)
     parts = []
-    plain = Predictor.answer
+    plain = Predictor.answer_prepared
 
     def interrupted(self: Predictor, *items: Any, **options: Any) -> Answer:
         if parts:
@@ -190,14 +238,15 @@ def test_an_interrupted_predict_clears_up(
         parts.extend(tmp_path.glob(".out.csv.*.part"))
         return plain(self, *items, **options)
 
-    monkeypatch.setattr(Predictor, "answer", interrupted)
+    monkeypatch.setattr(Predictor, "answer_prepared", interrupted)
     before = signal.getsignal(signal.SIGTERM)
     # A process that was started in the background ignores Ctrl-C from the start.
     request.addfinalizer(partial(signal.signal, signal.SIGINT, signal.getsignal(signal.SIGINT)))
     signal.signal(signal.SIGINT, signal.default_int_handler)
     with pytest.raises(SystemExit) as stop:
-        predict(run, data, "-o", tmp_path / "out.csv", "--batch-size", 8)
+        predict(run, data, "-o", tmp_path / "out.csv", "--workers", workers)
     assert stop.value.code == 128 + number
+    assert not multiprocessing.active_children()
     assert len(parts) == 1, "it was at work"
     assert [file.name for file in tmp_path.iterdir()] == ["m.csv"]
     assert signal.getsignal(signal.SIGTERM) is before

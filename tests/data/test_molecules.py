@@ -85,7 +85,7 @@ def test_unknown_bond_stereo_is_refused(monkeypatch):
     def unknown(bond):
         raise ValueError("'STEREOATROPCW' is not in list")
 
-    tables = molecules.feature_tables()._replace(bond=unknown)
+    tables = molecules.feature_tables()._replace(bonds=molecules.BondRows(unknown))
     monkeypatch.setattr(molecules, "feature_tables", lambda: tables)
     with pytest.raises(DataError, match=r"bond 0 has the stereo label STEREONONE.*remove"):
         featurise("CC")

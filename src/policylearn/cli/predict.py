@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 from argparse import Namespace
@@ -52,6 +53,9 @@ def add_options(parser: Parser) -> None:
         "--interval", type=float, default=0.9, help="how often an interval (or set of labels) should contain the truth"
     )
     parser.add_argument("--draws", type=int, default=1, help=DRAWS)
+    parser.add_argument(
+        "--workers", type=int | None, default=None, help="processes that read molecules (default: one per core)"
+    )
     parser.add_argument("--spread", type=str | None, default=None, help="gone: train with --ensemble instead")
 
 
@@ -77,7 +81,10 @@ def run(options: Namespace) -> int:
     for warning in caught:
         warn(str(warning.message), console)
     source, output = options.input, options.output
-    wanted = Wanted(options.batch_size, options.picks, options.interval)
+    workers = available_cores() if options.workers is None else options.workers
+    if workers < 1:
+        raise ValueError(f"'workers' must be >= 1 (got {workers})")
+    wanted = Wanted(options.batch_size, options.picks, options.interval, workers)
     with stopping(), progress_bar(console, source) as progress:
         if source.suffix == ".npz":
             written = predict_packed(predictor, source, output, wanted, progress=progress)
@@ -85,6 +92,11 @@ def run(options: Namespace) -> int:
             written = predict_table(predictor, source, output, wanted, smiles=options.smiles, progress=progress)
     print(summary(predictor, output, written))  # noqa: T201 - the command's answer
     return SOME_ROWS_FAILED if written.failed else 0
+
+
+def available_cores() -> int:
+    """The cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def summary(predictor: Predictor, output: Path, written: Written) -> str:

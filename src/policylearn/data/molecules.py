@@ -32,11 +32,58 @@ class MoleculeGraph:
     edge_attr: Array
 
 
-class FeatureTables(NamedTuple):
-    """OGB's two look-ups, an RDKit atom or bond becomes a list of ids, and how many ids each column can hold."""
+class AtomRows:
+    """OGB's ids of an atom as bytes of int16, asked of OGB once for each kind of atom: it searches lists of words.
 
-    atom: Callable[[Any], list[int]]
-    bond: Callable[[Any], list[int]]
+    Args:
+        look_up: OGB's own, from an RDKit atom to a list of ids.
+    """
+
+    def __init__(self, look_up: Callable[[Any], list[int]]) -> None:
+        self.look_up = look_up
+        self.known: dict[tuple[Any, ...], bytes] = {}
+
+    def __getitem__(self, atom: Any) -> bytes:
+        # All that OGB looks at.
+        kind = (
+            atom.GetAtomicNum(), atom.GetChiralTag(), atom.GetTotalDegree(), atom.GetFormalCharge(),
+            atom.GetTotalNumHs(), atom.GetNumRadicalElectrons(), atom.GetHybridization(), atom.GetIsAromatic(),
+            atom.IsInRing(),
+        )  # fmt: skip
+        row = self.known.get(kind)
+        if row is None:
+            row = self.known[kind] = np.array(self.look_up(atom), dtype=np.int16).tobytes()
+        return row
+
+
+class BondRows:
+    """OGB's ids of a bond as bytes of int8, in the manner of `AtomRows`."""
+
+    def __init__(self, look_up: Callable[[Any], list[int]]) -> None:
+        self.look_up = look_up
+        self.known: dict[tuple[Any, ...], bytes] = {}
+
+    def __getitem__(self, bond: Any) -> bytes:
+        kind = (bond.GetBondType(), bond.GetStereo(), bond.GetIsConjugated())
+        row = self.known.get(kind)
+        if row is not None:
+            return row
+        try:
+            features = self.look_up(bond)
+        except ValueError as error:
+            raise DataError(
+                f"bond {bond.GetIdx()} has the stereo label {bond.GetStereo()}, which OGB's features do not know;"
+                " remove that label from the SMILES"
+            ) from error
+        row = self.known[kind] = np.array(features, dtype=np.int8).tobytes()
+        return row
+
+
+class FeatureTables(NamedTuple):
+    """OGB's two look-ups, from an RDKit atom or bond to its ids, and how many ids each column can hold."""
+
+    atoms: AtomRows
+    bonds: BondRows
     atom_sizes: tuple[int, ...]
     bond_sizes: tuple[int, ...]
 
@@ -57,8 +104,8 @@ def feature_tables() -> FeatureTables:
         if kept is not None:
             sys.modules["outdated"] = kept
     return FeatureTables(
-        features.atom_to_feature_vector,
-        features.bond_to_feature_vector,
+        AtomRows(features.atom_to_feature_vector),
+        BondRows(features.bond_to_feature_vector),
         tuple(features.get_atom_feature_dims()),
         tuple(features.get_bond_feature_dims()),
     )
@@ -130,24 +177,20 @@ def shown(text: str) -> str:
 def featurise_molecule(molecule: Chem.Mol) -> MoleculeGraph:
     """Graph of an RDKit molecule, atoms and bonds in RDKit's order."""
     tables = feature_tables()
-    atoms = [tables.atom(atom) for atom in molecule.GetAtoms()]
-    ends: list[tuple[int, int]] = []
-    bonds: list[list[int]] = []
-    for bond in molecule.GetBonds():
-        try:
-            features = tables.bond(bond)
-        except ValueError as error:
-            raise DataError(
-                f"bond {bond.GetIdx()} has the stereo label {bond.GetStereo()}, which OGB's features do not know;"
-                " remove that label from the SMILES"
-            ) from error
+    # Counting up is twice as fast as RDKit's own iterators.
+    atoms = [tables.atoms[molecule.GetAtomWithIdx(at)] for at in range(molecule.GetNumAtoms())]
+    ends: list[int] = []
+    bonds: list[bytes] = []
+    for at in range(molecule.GetNumBonds()):
+        bond = molecule.GetBondWithIdx(at)
+        features = tables.bonds[bond]
         start, end = bond.GetBeginAtomIdx(), bond.GetEndAtomIdx()
-        ends += [(start, end), (end, start)]
-        bonds += [features, features]
+        ends += (start, end, end, start)
+        bonds += (features, features)
     return MoleculeGraph(
-        x=np.array(atoms, dtype=np.int16).reshape(-1, ATOM_FEATURES),
+        x=np.frombuffer(b"".join(atoms), dtype=np.int16).reshape(-1, ATOM_FEATURES),
         edge_index=np.array(ends, dtype=np.int64).reshape(-1, 2).T,
-        edge_attr=np.array(bonds, dtype=np.int8).reshape(-1, BOND_FEATURES),
+        edge_attr=np.frombuffer(b"".join(bonds), dtype=np.int8).reshape(-1, BOND_FEATURES),
     )
 
 

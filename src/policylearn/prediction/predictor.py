@@ -15,6 +15,7 @@ from torch import nn
 from policylearn.bags import NO_PICK, Selection
 from policylearn.data import BatchLoader, DataError, PackedGraphs, Task
 from policylearn.data.packed import Array
+from policylearn.data.subset import gather
 from policylearn.nn import Graphs
 from policylearn.prediction.calibration import USUAL, Calibration, label_chances
 from policylearn.prediction.input_graphs import Items, find_misfits, pack_items
@@ -22,7 +23,7 @@ from policylearn.settings.run_config import POLICY
 from policylearn.settings.run_files import batch_warning
 from policylearn.training.ensemble import load_members
 from policylearn.training.evaluation import answers, outputs_of
-from policylearn.training.prepared_data import apply_stored
+from policylearn.training.prepared_data import apply_stored, check_columns
 from policylearn.training.runs import Run
 
 
@@ -136,7 +137,6 @@ class Predictor:
         """
         return self.answer(items, batch_size=batch_size).picks
 
-    @torch.inference_mode()
     def answer(self, items: Items, *, batch_size: int | None = None, level: float = USUAL) -> Answer:
         """Values, picks, and what is known of their error.
 
@@ -145,16 +145,34 @@ class Predictor:
             batch_size: graphs looked at together; None takes the run's.
             level: how often intervals and sets shall hold the truth.
         """
+        return self.answer_prepared(self.prepare(items), batch_size=batch_size, level=level)
+
+    @torch.inference_mode()
+    def answer_prepared(
+        self, graphs: PackedGraphs | None, *, batch_size: int | None = None, level: float = USUAL
+    ) -> Answer:
+        """The answer of graphs that `prepare` gave; the other arguments are those of `answer`.
+
+        Where the batch plays no part, several batches are cut from the graphs sorted by size.
+        """
+        size = self.batch_size(batch_size)
+        order = None
+        if graphs is not None and len(graphs) > size and not self.depends_on_batch:
+            order = np.argsort(graphs.num_nodes, kind="stable")
         picks: list[list[int]] = []
         parts: list[list[Array]] = [[] for _ in self.models]
-        for graphs in self.batches(items, batch_size):
+        for batch in self._batches_of(graphs, size, order):
             bags: list[list[list[int]]] = []
             for model, values in zip(self.models, parts, strict=True):
-                outputs, selections = outputs_of(model, graphs, self.draws)
+                outputs, selections = outputs_of(model, batch, self.draws)
                 values.append(answers(outputs, self.task).cpu().numpy())
-                bags += [local_picks(one, graphs) for one in selections]
-            picks += merged_picks(bags, graphs.num_graphs)
+                bags += [local_picks(one, batch) for one in selections]
+            picks += merged_picks(bags, batch.num_graphs)
         members = np.stack([self._stacked(values) for values in parts])  # (members, R, outputs)
+        if graphs is not None and order is not None:
+            members = members[:, self._rows_before_sorting(graphs, order)]
+            place = np.argsort(order)
+            picks = [picks[at] for at in place]
         if not self.others:
             return self.judged(Answer(members[0], picks), level)
         mean, std = members.mean(axis=0, dtype=np.float64), members.std(axis=0, ddof=1, dtype=np.float64)
@@ -183,18 +201,46 @@ class Predictor:
     def batches(self, items: Items, batch_size: int | None) -> Iterator[Graphs]:
         """The graphs as the model takes them, some at a time; the arguments are those of `answer`."""
         size = self.batch_size(batch_size)
+        yield from self._batches_of(self.prepare(items), size, None)
+
+    def prepare(self, items: Items) -> PackedGraphs | None:
+        """The graphs in the packed form, checked, with the structures that the model reads; None where there are none.
+
+        Args:
+            items: the graphs; a `DataError` names the first one that cannot be used and why.
+        """
         packed = pack_items(items, molecules=self.run.facts.featuriser is not None)
         if packed is None:
-            return
-        misfits = self.misfits(packed)
+            return None
+        self.check_features(packed)
+        facts = self.run.facts
+        return apply_stored(facts.transforms, packed, columns=facts.columns, source="the input")
+
+    def check_prepared(self, graphs: PackedGraphs) -> None:
+        """Raise a `DataError` unless the model can read the graphs, which another process has prepared."""
+        self.check_features(graphs)
+        check_columns(graphs, self.run.facts.columns, "the input")
+
+    def check_features(self, graphs: PackedGraphs) -> None:
+        """Raise a `DataError` that names the first graph with features that the model does not know."""
+        misfits = self.misfits(graphs)
         if misfits:
             first = min(misfits)
             raise DataError(f"graph {first} of the input: {misfits[first]}")
-        facts = self.run.facts
-        packed = apply_stored(facts.transforms, packed, columns=facts.columns, source="the input")
+
+    def _batches_of(self, graphs: PackedGraphs | None, size: int, order: Array | None) -> Iterator[Graphs]:
+        if graphs is None:
+            return
         device = next(self.model.parameters()).device
-        for batch in BatchLoader(packed, batch_size=size):
+        for batch in BatchLoader(graphs, order, batch_size=size):
             yield Graphs.of(batch.to(device))
+
+    def _rows_before_sorting(self, graphs: PackedGraphs, order: Array) -> Array:
+        """Where each row of an answer stands among the rows of the graphs in ``order``."""
+        if self.task.level != "node":
+            return np.argsort(order)
+        rows, _ = gather(graphs.node_ptr, order)  # row of the input that each row of the answer is
+        return np.argsort(rows)
 
     def _stacked(self, parts: list[Array]) -> Array:
         return np.concatenate(parts) if parts else np.zeros((0, self.task.outputs), dtype=np.float32)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 import numpy as np
 
@@ -11,10 +12,14 @@ from policylearn.data import DataError, PackedGraphs, pack_molecules, take_graph
 from policylearn.data.convert import TableRow, TableRows
 from policylearn.data.molecules import MoleculeGraph, featurise
 from policylearn.data.packed import Array
+from policylearn.data.preparation import PreparedMolecules, prepare_in_order
+from policylearn.data.transforms import Transform
 from policylearn.prediction.predictor import Predictor
 
 MOST_ROWS = 4096
 """Rows held back for a batch to fill; among very many bad rows a batch is cut before it is full."""
+CHUNK = 512
+"""Rows that a process prepares at a time: with descriptors two or three seconds of work."""
 
 
 @dataclass(frozen=True)
@@ -24,8 +29,9 @@ class Block:
     Args:
         cells: what each row keeps of the input.
         errors: why a row cannot be predicted on; empty where it can.
-        graphs: the good ones, in order; None where there are none.
-        owners: which of them each good row belongs to.
+        graphs: of the good ones, ready for the model; None where there are none.
+        owners: which of them each row of the model's answer belongs to.
+        answers: which row of the answer each good row gets.
         position: how far the input has been read, in bytes (a table) or graphs (a packed file).
     """
 
@@ -33,13 +39,88 @@ class Block:
     errors: list[str]
     graphs: PackedGraphs | None
     owners: Array
+    answers: Array
     position: int
 
 
-def molecule_blocks(rows: TableRows, size: int) -> Iterator[Block]:
-    """The rows of a table in blocks of ``size`` good molecules each.
+@dataclass
+class Chunk:
+    """Rows of a table whose molecules are still to be read; a SMILES that stands there twice is read once.
 
     Args:
+        cells: what each row keeps of the input.
+        errors: what is known to be wrong with a row before its molecule is read; empty where nothing is.
+        lines: of the file.
+        smiles: the different ones, in order.
+        owners: which of them each row has; -1 where it has none.
+        position: how far the input has been read, in bytes.
+    """
+
+    cells: list[list[str]]
+    errors: list[str]
+    lines: list[int]
+    smiles: list[str]
+    owners: list[int]
+    position: int
+
+    def block(self, prepared: PreparedMolecules) -> Block:
+        """The rows with their molecules."""
+        errors = [
+            f"line {line}: {prepared.problems[owner]}" if owner in prepared.problems else error
+            for error, line, owner in zip(self.errors, self.lines, self.owners, strict=True)
+        ]
+        good = np.array([at not in prepared.problems for at in range(len(self.smiles))], dtype=bool)
+        place = np.cumsum(good) - 1
+        answers = [int(place[owner]) for owner, error in zip(self.owners, errors, strict=True) if not error]
+        graphs = np.arange(int(good.sum()))
+        return Block(self.cells, errors, prepared.graphs, graphs, np.array(answers, dtype=np.int64), self.position)
+
+
+def read_chunks(rows: TableRows, size: int) -> Iterator[Chunk]:
+    """The rows of a table, so many at a time.
+
+    Args:
+        rows: the table, opened with its column of molecules.
+        size: rows of a chunk.
+    """
+    column, width = rows.smiles or "smiles", len(rows.header)
+    for some in batched_rows(rows, size):
+        places: dict[str, int] = {}
+        owners = [-1 if row.problem else places.setdefault(row.fields[column], len(places)) for row in some]
+        yield Chunk(
+            cells=[[*row.cells, *[""] * width][:width] for row in some],
+            errors=[f"line {row.line}: {row.problem}" if row.problem else "" for row in some],
+            lines=[row.line for row in some],
+            smiles=list(places),
+            owners=owners,
+            position=rows.position,
+        )
+
+
+def batched_rows(rows: TableRows, size: int) -> Iterator[list[TableRow]]:
+    """Lists of so many rows; the last may be shorter."""
+    each = iter(rows)
+    while some := list(islice(each, size)):
+        yield some
+
+
+def prepared_blocks(rows: TableRows, transforms: Sequence[Transform], workers: int) -> Generator[Block]:
+    """The rows of a table in blocks, prepared by several processes, in order.
+
+    Args:
+        rows: the table, opened with its column of molecules.
+        transforms: of the run.
+        workers: processes.
+    """
+    for chunk, prepared in prepare_in_order(read_chunks(rows, CHUNK), lambda chunk: chunk.smiles, transforms, workers):
+        yield chunk.block(prepared)
+
+
+def molecule_blocks(predictor: Predictor, rows: TableRows, size: int) -> Generator[Block]:
+    """The rows of a table in blocks of ``size`` good molecules each, for a model that looks at the whole batch.
+
+    Args:
+        predictor: the model.
         rows: the table, opened with its column of molecules.
         size: molecules of a block.
     """
@@ -50,8 +131,9 @@ def molecule_blocks(rows: TableRows, size: int) -> Iterator[Block]:
     column = rows.smiles or "smiles"
 
     def block() -> Block:
-        graphs = pack_molecules(molecules, smiles=smiles) if molecules else None
-        return Block(cells, errors, graphs, np.arange(len(molecules)), rows.position)
+        graphs = predictor.prepare(pack_molecules(molecules, smiles=smiles)) if molecules else None
+        each = np.arange(len(molecules))
+        return Block(cells, errors, graphs, each, each, rows.position)
 
     for row in rows:
         read = read_molecule(row, column)
@@ -104,6 +186,7 @@ def graph_blocks(
             cells += [[str(graph), *node, *kept] for node in nodes]
             errors += [f"graph {graph}: {misfits[graph]}" if graph in misfits else ""] * len(nodes)
         counts = graphs.num_nodes[fine] if per_node else np.ones(len(fine), dtype=np.int64)
-        packed = take_graphs(graphs, fine) if fine else None
-        yield Block(cells, errors, packed, np.repeat(np.arange(len(fine)), counts), end)
+        packed = predictor.prepare(take_graphs(graphs, fine)) if fine else None
+        owners = np.repeat(np.arange(len(fine)), counts)
+        yield Block(cells, errors, packed, owners, np.arange(len(owners)), end)
         start, good = end, 0

@@ -6,23 +6,35 @@ import csv
 import gzip
 import io
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import IO, cast
+from typing import IO, Any, Protocol, cast
 
 from policylearn.data import DataError, PackedGraphs
 from policylearn.data.atomic import replacing
 from policylearn.data.convert import open_rows
+from policylearn.data.transforms import Transform
 from policylearn.models import PickingModel
 from policylearn.prediction.answer_columns import AnswerColumns
 from policylearn.prediction.calibration import USUAL
-from policylearn.prediction.predictor import Predictor
-from policylearn.prediction.table_reader import Block, graph_blocks, molecule_blocks
+from policylearn.prediction.predictor import Answer, Predictor
+from policylearn.prediction.table_reader import Block, graph_blocks, molecule_blocks, prepared_blocks
 from policylearn.settings.run_config import POLICY
 
 Progress = Callable[[int, int], None]
 """Told the rows that are done, and how far the input has been read: bytes of a table, graphs of a packed file."""
+
+LEAST_BATCH = 256
+"""Molecules looked at together, unless told otherwise."""
+
+
+class RowWriter(Protocol):
+    """What `csv.writer` gives."""
+
+    def writerow(self, row: Iterable[Any], /) -> Any:
+        """Write one row."""
 
 
 @dataclass(frozen=True)
@@ -30,14 +42,17 @@ class Wanted:
     """What to write besides the predictions.
 
     Args:
-        batch_size: graphs looked at together; None takes the run's.
+        batch_size: graphs looked at together; None takes the run's, of a table of molecules 256 where that is more.
         picks: whether to write the picked nodes.
         level: how often intervals and sets shall hold the truth, where the run has calibration.
+        workers: processes that read molecules. More than 1 wants a program that guards its start, as `multiprocessing`
+            does; a model that looks at the whole batch has 1.
     """
 
     batch_size: int | None = None
     picks: bool = False
     level: float = USUAL
+    workers: int = 1
 
 
 @dataclass(frozen=True)
@@ -60,7 +75,8 @@ def predict_table(
 ) -> Written:
     """Predict on a table of SMILES; each row comes out in its place, with its prediction or the reason for none.
 
-    The file is read and written row by row, so it may be larger than memory.
+    The file is read and written some rows at a time, so it may be larger than memory; reading molecules, the model and
+    writing go on side by side.
 
     Args:
         predictor: the model.
@@ -75,8 +91,16 @@ def predict_table(
         raise DataError(f"{source}: the run was trained on graphs and cannot read molecules; give a packed .npz")
     column = smiles or predictor.run.config.data.smiles
     with open_rows(source, smiles=column) as rows:
-        blocks = molecule_blocks(rows, predictor.batch_size(wanted.batch_size))
-        return write(predictor, output, rows.header, "picked_atoms", blocks, wanted, progress)
+        if predictor.depends_on_batch:
+            blocks = molecule_blocks(predictor, rows, predictor.batch_size(wanted.batch_size))
+        else:
+            if wanted.batch_size is None:  # answers are the same, and larger batches of molecules are faster
+                wanted = replace(wanted, batch_size=max(LEAST_BATCH, predictor.batch_size(None)))
+            fitted = [Transform.from_json(stored) for stored in predictor.run.facts.transforms]
+            blocks = prepared_blocks(rows, fitted, wanted.workers)
+        # Closed here, and not when it is collected: then its processes end where an error leaves this block.
+        with closing(blocks):
+            return write(predictor, output, rows.header, "picked_atoms", blocks, wanted, progress)
 
 
 def predict_packed(
@@ -145,23 +169,45 @@ def write(
     )
     names = columns.names(header)
     rows = failed = 0
-    with replacing(output) as part, opened(part, output) as file:
+    pending: Future[None] | None = None
+    # The thread is within the file's block: whatever happens, it ends before the file is closed.
+    with replacing(output) as part, opened(part, output) as file, ThreadPoolExecutor(1) as thread:
         writer = csv.writer(file, delimiter="\t" if ".tsv" in output.suffixes else ",", lineterminator="\n")
         writer.writerow([*header, *names])
         for block in blocks:
-            answered: Iterator[list[str]] = iter(())
+            answer = None
             if block.graphs is not None:
-                # One block is one batch, whatever its rows are.
-                answer = predictor.answer(block.graphs, batch_size=wanted.batch_size, level=wanted.level)
-                answered = iter(columns.cells(answer, block.owners))
-            nothing = [""] * (len(names) - 1)
-            for cells, error in zip(block.cells, block.errors, strict=True):
-                writer.writerow([*cells, *nothing, error] if error else [*cells, *next(answered)])
+                predictor.check_prepared(block.graphs)
+                answer = predictor.answer_prepared(block.graphs, batch_size=wanted.batch_size, level=wanted.level)
+            if pending is not None:
+                pending.result()
+            pending = thread.submit(write_block, writer, columns, block, answer, len(names))
             rows += len(block.cells)
             failed += sum(map(bool, block.errors))
             if progress:
                 progress(rows, block.position)
+        if pending is not None:
+            pending.result()
     return Written(rows, failed, tuple(names))
+
+
+def write_block(writer: RowWriter, columns: AnswerColumns, block: Block, answer: Answer | None, added: int) -> None:
+    """Write the rows of a block, each with its answer or the reason for none.
+
+    Args:
+        writer: of the table.
+        columns: that are added.
+        block: the rows.
+        answer: of the model; None where no row has one.
+        added: how many columns.
+    """
+    answered: Iterator[list[str]] = iter(())
+    if answer is not None:
+        cells = columns.cells(answer, block.owners)
+        answered = (cells[at] for at in block.answers)
+    nothing = [""] * (added - 1)
+    for kept, error in zip(block.cells, block.errors, strict=True):
+        writer.writerow([*kept, *nothing, error] if error else [*kept, *next(answered)])
 
 
 @contextmanager

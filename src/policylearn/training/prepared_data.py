@@ -170,11 +170,22 @@ def apply_stored(
     """
     fitted = [Transform.from_json(stored) for stored in transforms]
     done = apply(fitted, graphs, cache=transform_cache() if cached else None, workers=workers)
+    check_columns(done, columns, source)
+    return done
+
+
+def check_columns(graphs: PackedGraphs, columns: Mapping[str, int], source: str) -> None:
+    """Raise a `DataError` where a structure is not as wide as the model reads it.
+
+    Args:
+        graphs: with their structures.
+        columns: how wide some structures must be, by name.
+        source: names the graphs in messages.
+    """
     for name, wanted in columns.items():
-        found = count_columns(done, name)
+        found = count_columns(graphs, name)
         if found != wanted:
             raise DataError(
                 f"{source}: the graphs have {found} columns of '{name}', the model was trained on {wanted};"
                 " give them the structures that the training data had"
             )
-    return done

@@ -9,8 +9,9 @@ from rdkit.Chem import Descriptors as Rdkit
 
 from policylearn.data import DataError, PackedGraphs, pack_molecules, take_graphs
 from policylearn.data.molecules import featurise_many
+from policylearn.data.rdkit_descriptors import descriptor_names
 from policylearn.data.transforms import Transform, apply, fit_apply
-from policylearn.data.transforms.descriptors import Descriptors, compress, describe, names
+from policylearn.data.transforms.descriptors import Descriptors, compress, describe_all
 
 SMILES = [
     "CCO", "c1ccccc1", "CC(=O)O", "CCN(CC)CC", "O=C(O)c1ccccc1", "C1CCCCC1",
@@ -38,7 +39,7 @@ def test_the_training_part_is_standardised_and_the_rest_follows() -> None:
     np.testing.assert_allclose(seen.std(axis=0), 1, atol=1e-3)
     assert fitted == Descriptors(clip=100.0).fit(take_graphs(graphs, train))
     assert values(done).shape == (len(SMILES), len(fitted.columns))
-    assert 20 < len(fitted.columns) < len(names()), "some hardly vary and are dropped"
+    assert 20 < len(fitted.columns) < len(descriptor_names()), "some hardly vary and are dropped"
     plain = np.array([Rdkit.MolLogP(Chem.MolFromSmiles(text)) for text in SMILES])
     at = fitted.columns.index("MolLogP")
     np.testing.assert_allclose(values(done)[:, at], (plain - plain[train].mean()) / plain[train].std(), atol=1e-5)
@@ -63,15 +64,15 @@ def test_gaps_and_overflows_become_finite_numbers() -> None:
     huge = "C" * 120
     _, done = fit_apply([Descriptors()], molecules([*SMILES, huge]), np.arange(12))
     assert np.isfinite(done.structures["descriptors"].values).all()
-    raw = np.array(describe("[Na+].[Cl-]", 0))
+    raw = describe_all(["[Na+].[Cl-]"], descriptor_names())[0]
     assert np.isnan(raw).any(), "a salt without bonds has gaps"
 
 
 def test_a_molecule_that_fails_the_valence_check_alone_is_described() -> None:
-    found = dict(zip(names(), describe("F[P-](F)(F)(F)(F)(F)F", 0), strict=True))
+    found = dict(zip(descriptor_names(), describe_all(["F[P-](F)(F)(F)(F)(F)F"], descriptor_names())[0], strict=True))
     assert found["HeavyAtomCount"] == 8
     with pytest.raises(DataError, match="molecule 3: RDKit rejects"):
-        describe("c1ccc", 3)
+        describe_all(["C", "C", "C", "c1ccc"], descriptor_names())
 
 
 def test_what_is_missing_is_named() -> None:

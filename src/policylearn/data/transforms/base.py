@@ -55,6 +55,10 @@ class Transform:
         """Structures of the graphs, each graph by itself, whatever was learned."""
         raise NotImplementedError(f"{type(self).__name__} lacks compute(graphs)")
 
+    def compute_needed(self, graphs: PackedGraphs) -> Structures:
+        """What `finish` reads of what `compute` gives; for graphs that are seen once, after `learn`."""
+        return self.compute(graphs)
+
     def learn(self, computed: Structures) -> Self:
         """Itself, with ``learned`` filled in from what `compute` gave for the training graphs."""
         return self

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal, get_args
 
 import numpy as np
-import torch
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import shortest_path
 
@@ -60,6 +59,8 @@ def degree(graphs: PackedGraphs) -> Array:
 def log_subgraph_centrality(group: DenseGroup) -> Array:
     """The logarithm of the diagonal of the matrix exponential, ``(g, m, 1)``."""
     # exp(A) = exp(A - c) e^c keeps hubs of thousands of neighbours within range; the logarithm adds c back.
+    import torch  # here, since processes that read molecules do without
+
     shift = np.sqrt(group.adjacency.sum(-1).max(-1))[:, None]  # (g, 1)
     shifted = torch.from_numpy(group.adjacency - shift[..., None] * np.eye(group.adjacency.shape[-1]))
     closed = torch.linalg.matrix_exp(shifted).diagonal(dim1=1, dim2=2).numpy()

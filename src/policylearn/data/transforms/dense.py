@@ -8,9 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from policylearn.data.packed import Array, PackedGraphs
+from policylearn.data.subset import gather
 
-ENTRIES = 1 << 20
-"""Matrix entries that a group holds; a single larger graph is held alone."""
+ENTRIES = 1 << 15
+"""Matrix entries that a group holds, little enough for a processor's cache and for graphs of nearly one size; a single
+larger graph is held alone."""
 
 
 @dataclass(frozen=True)
@@ -86,9 +88,11 @@ def _stack(graphs: PackedGraphs, members: Array, largest: int) -> DenseGroup:
     sizes = graphs.num_nodes[members].astype(np.int64)
     graph = np.repeat(np.arange(len(members)), sizes)
     local = np.arange(len(graph)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-    adjacency = np.zeros((len(members), largest, largest))
-    for place, member in enumerate(members):
-        edges = graphs.edge_index[:, graphs.edge_ptr[member] : graphs.edge_ptr[member + 1]].astype(np.int64)
-        np.add.at(adjacency[place], (edges[0], edges[1]), 1.0)
+    rows, edge_ptr = gather(graphs.edge_ptr, members)
+    ends = graphs.edge_index[:, rows].astype(np.int64)
+    first = np.repeat(np.arange(len(members)) * largest, np.diff(edge_ptr))
+    # An edge that stands twice counts twice.
+    counts = np.bincount((first + ends[0]) * largest + ends[1], minlength=len(members) * largest**2)
+    adjacency = counts.astype(np.float64).reshape(len(members), largest, largest)
     nodes = np.repeat(graphs.node_ptr[members].astype(np.int64), sizes) + local
     return DenseGroup(adjacency, nodes, graph, local)

@@ -8,10 +8,10 @@ from typing import ClassVar, Self
 
 import numpy as np
 from rdkit import Chem, rdBase
-from rdkit.Chem import Descriptors as Rdkit
 
 from policylearn.data.molecules import parse, read_smiles
 from policylearn.data.packed import Array, DataError, PackedGraphs
+from policylearn.data.rdkit_descriptors import describe_molecule, descriptor_names
 from policylearn.data.structures import Structure
 from policylearn.data.transforms.base import Structures, Transform, register
 
@@ -66,14 +66,23 @@ class Descriptors(Transform):
                 "descriptors need the SMILES of the molecules, which these graphs do not have;"
                 " leave the transform out, or use data with SMILES"
             )
-        values = np.array([describe(text, at) for at, text in enumerate(graphs.smiles)], dtype=np.float64)
-        return {self.into: Structure(compress(values.reshape(len(graphs), len(names()))), "graph")}
+        return {self.into: Structure(compress(describe_all(graphs.smiles, descriptor_names())), "graph")}
+
+    def compute_needed(self, graphs: PackedGraphs) -> Structures:
+        """As `compute`, with NaN in the columns that the training dropped: nobody reads them."""
+        if not self.columns or graphs.smiles is None:
+            return self.compute(graphs)
+        known = descriptor_names()
+        kept = [at for at, name in enumerate(known) if name in set(self.columns)]
+        values = np.full((len(graphs), len(known)), np.nan)
+        values[:, kept] = compress(describe_all(graphs.smiles, [known[at] for at in kept]))
+        return {self.into: Structure(values, "graph")}
 
     def learn(self, computed: Structures) -> Self:
         """Which columns vary, with mean and deviation of their known values."""
         values = computed[self.into].values
         kept, mean, deviation = [], [], []
-        for at, name in enumerate(names()):
+        for at, name in enumerate(descriptor_names()):
             known = values[np.isfinite(values[:, at]), at]
             if len(known) and varies(known, self.rare):
                 kept.append(name)
@@ -89,7 +98,7 @@ class Descriptors(Transform):
         """The kept columns, standardised and clipped, ``(G, columns)`` float32."""
         if not self.columns:
             raise DataError("descriptors: nothing was learned yet; call fit with the training molecules first")
-        known = {name: at for at, name in enumerate(names())}
+        known = {name: at for at, name in enumerate(descriptor_names())}
         missing = [name for name in self.columns if name not in known]
         if missing:
             raise DataError(
@@ -102,23 +111,26 @@ class Descriptors(Transform):
         return {self.into: Structure(scaled.astype(np.float32), "graph")}
 
 
-def names() -> list[str]:
-    """RDKit's descriptors, in its order."""
-    return [name for name, _ in Rdkit.descList]
+def describe_all(smiles: Sequence[str], names: Sequence[str]) -> Array:
+    """Some descriptors of each molecule, ``(G, names)``; NaN where RDKit cannot compute one."""
+    found: dict[str, list[float]] = {}
+    with rdBase.BlockLogs():
+        for position, text in enumerate(smiles):
+            if text not in found:  # a molecule that stands there twice is described once
+                found[text] = describe_molecule(read_molecule(text, position), names)
+    rows = [found[text] for text in smiles]
+    return np.array(rows, dtype=np.float64).reshape(len(smiles), len(names))
 
 
-def describe(smiles: str, position: int) -> Sequence[float]:
-    """All descriptors of a molecule; NaN where RDKit cannot compute one."""
+def read_molecule(smiles: str, position: int) -> Chem.Mol:
+    """The molecule of a SMILES, also where its valences are unusual."""
     try:
-        molecule = read_smiles(smiles)
+        return read_smiles(smiles)
     except DataError as error:
         relaxed = without_valence_check(smiles)
         if relaxed is None:
             raise DataError(f"molecule {position}: {error}") from error
-        molecule = relaxed
-    with rdBase.BlockLogs():
-        found = Rdkit.CalcMolDescriptors(molecule, missingVal=float("nan"), silent=True)  # type: ignore[no-untyped-call]
-    return [float(found[name]) for name in names()]
+        return relaxed
 
 
 def without_valence_check(smiles: str) -> Chem.Mol | None:

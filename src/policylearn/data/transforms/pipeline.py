@@ -47,7 +47,11 @@ def apply(
         progress: called as the work proceeds.
     """
     for transform in transforms:
-        computed = compute_chunks(transform, graphs, cache=cache, workers=workers, progress=progress)
+        if cache is None:
+            check_workers(workers)
+            computed = _compute(transform.name, transform.compute_needed, only_graphs(graphs), workers, progress)
+        else:
+            computed = compute_chunks(transform, graphs, cache=cache, workers=workers, progress=progress)
         graphs = add_structures(graphs, transform.finish(computed), transform.name)
     return graphs
 
@@ -88,11 +92,10 @@ def compute_chunks(
     transform: Transform, graphs: PackedGraphs, *, cache: Path | None, workers: int, progress: Progress | None
 ) -> Structures:
     """What `Transform.compute` gives for all graphs, from the cache where it holds that."""
-    if workers < 1:
-        raise DataError(f"'workers' must be >= 1 (got {workers})")
+    check_workers(workers)
     bare = only_graphs(graphs)
     if cache is None:
-        return _compute(transform, bare, workers, progress)
+        return _compute(transform.name, transform.compute, bare, workers, progress)
     key = cache_key(transform, bare)
     path = cache / f"{transform.name}-{key[:32]}.npz"
     stored = read_cache(path, key, bare)
@@ -101,7 +104,7 @@ def compute_chunks(
             progress(transform.name, len(graphs), len(graphs))
         return stored
     check_writable(cache)
-    computed = _compute(transform, bare, workers, progress)
+    computed = _compute(transform.name, transform.compute, bare, workers, progress)
     arrays = structures_to_arrays(computed)
     checks = {"key": np.array(key), "digest": np.array(digest(arrays))}
     with replacing(path) as part, part.open("wb") as file:
@@ -141,23 +144,32 @@ def check_writable(folder: Path) -> None:
         raise DataError(f"{folder}: may not be written to; name another cache folder, or none")
 
 
-def _compute(transform: Transform, graphs: PackedGraphs, workers: int, progress: Progress | None) -> Structures:
+Compute = Callable[[PackedGraphs], Structures]
+
+
+def check_workers(workers: int) -> None:
+    """Raise unless there is a process to work."""
+    if workers < 1:
+        raise DataError(f"'workers' must be >= 1 (got {workers})")
+
+
+def _compute(name: str, compute: Compute, graphs: PackedGraphs, workers: int, progress: Progress | None) -> Structures:
     count = len(graphs)
     size = min(CHUNK, -(-count // workers))
     starts = range(0, count, size) if count else ()
     chunks = (take_graphs(graphs, np.arange(start, min(start + size, count))) for start in starts)
     results = []
-    for done, result in enumerate(_run(transform, chunks, workers), start=1):
+    for done, result in enumerate(_run(compute, chunks, workers), start=1):
         results.append(result)
         if progress:
-            progress(transform.name, min(done * size, count), count)
-    return stack_structures(results) if results else transform.compute(graphs)
+            progress(name, min(done * size, count), count)
+    return stack_structures(results) if results else compute(graphs)
 
 
-def _run(transform: Transform, chunks: Iterator[PackedGraphs], workers: int) -> Iterator[Structures]:
+def _run(compute: Compute, chunks: Iterator[PackedGraphs], workers: int) -> Iterator[Structures]:
     if workers == 1:
-        return map(transform.compute, chunks)
-    tasks = (delayed(transform.compute)(chunk) for chunk in chunks)
+        return map(compute, chunks)
+    tasks = (delayed(compute)(chunk) for chunk in chunks)
     results: Iterator[Structures] = Parallel(n_jobs=workers, return_as="generator")(tasks)
     return results
 

@@ -1,0 +1,90 @@
+"""Molecules are prepared in several processes as in one: in order, few at a time, bad ones with their reason."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+from policylearn.data.packed import GRAPH_ARRAYS, DataError
+from policylearn.data.preparation import AHEAD, prepare_in_order, prepare_molecules
+from policylearn.data.transforms.walk_encoding import WalkEncoding
+
+CHUNKS = [[f"{'C' * size}O", "C1", f"{'C' * size}N"] for size in range(1, 9)]
+TRANSFORMS = (WalkEncoding(steps=4),)
+
+
+def test_several_processes_give_what_one_gives_in_order():
+    one = list(prepare_in_order(CHUNKS, list, TRANSFORMS, workers=1))
+    two = list(prepare_in_order(CHUNKS, list, TRANSFORMS, workers=2))
+    assert [chunk for chunk, _ in two] == CHUNKS
+    for (_, here), (_, there) in zip(one, two, strict=True):
+        assert here.problems.keys() == there.problems.keys() == {1}
+        assert "unclosed ring" in there.problems[1]
+        for name in GRAPH_ARRAYS:
+            np.testing.assert_array_equal(getattr(here.graphs, name), getattr(there.graphs, name))
+        np.testing.assert_array_equal(here.graphs.structures["x_real"].values, there.graphs.structures["x_real"].values)
+        assert here.graphs.smiles == there.graphs.smiles
+
+
+def test_no_more_chunks_are_read_than_are_needed():
+    read = []
+
+    def chunks():
+        for at, chunk in enumerate(CHUNKS * 4):
+            read.append(at)
+            yield chunk
+
+    with_answers = prepare_in_order(chunks(), list, (), workers=2)
+    for taken, _ in enumerate(with_answers, start=1):
+        assert len(read) <= taken + 2 + AHEAD
+
+
+def test_leaving_early_ends_the_processes():
+    walk = prepare_in_order(CHUNKS * 4, list, (), workers=2)
+    next(walk)
+    before = len(multiprocessing.active_children())
+    walk.close()
+    until = time.monotonic() + 20
+    while multiprocessing.active_children() and time.monotonic() < until:
+        time.sleep(0.05)
+    assert before >= 1
+    assert not multiprocessing.active_children()
+
+
+def test_a_killed_process_is_told_of():
+    walk = prepare_in_order(CHUNKS * 40, list, (), workers=2)
+    next(walk)
+    for process in multiprocessing.active_children():
+        os.kill(process.pid, signal.SIGKILL)
+    with pytest.raises(DataError, match=r"was killed.*--workers 1"):
+        list(walk)
+
+
+def test_a_single_chunk_needs_no_process():
+    (prepared,) = [prepared for _, prepared in prepare_in_order([["C", "CC"]], list, (), workers=2)]
+    assert len(prepared.graphs) == 2
+    assert not multiprocessing.active_children()
+
+
+def test_nothing_good_and_nothing_at_all():
+    assert prepare_molecules(["C1", "("], ()).graphs is None
+    assert list(prepare_in_order([], list, (), workers=2)) == []
+    with pytest.raises(DataError, match=r"'workers' must be >= 1 \(got 0\)"):
+        list(prepare_in_order(CHUNKS, list, (), workers=0))
+
+
+def test_a_process_that_prepares_molecules_does_without_torch():
+    code = (
+        "import sys; from policylearn.data.preparation import prepare_molecules;"
+        "from policylearn.data.transforms import Transform;"
+        "prepare_molecules(['CCO'], [Transform.from_json('walk_encoding')]);"
+        "assert not {'torch', 'torch_geometric', 'pandas', 'networkx'} & set(sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
