@@ -27,7 +27,7 @@ from policylearn.data.transforms import Transform
 from policylearn.data.transforms.cells import Cells
 from policylearn.data.transforms.cycle_counts import CycleCounts
 from policylearn.data.transforms.distances import Distances
-from policylearn.data.transforms.ego_nets import EgoNets
+from policylearn.data.transforms.ego_nets import AttachedEgoNets
 from policylearn.wording import markdown_table
 
 NAME = "structures"
@@ -93,11 +93,11 @@ def resistances(graph: nx.Graph) -> list[Any]:
 
 
 CONTESTS = (
-    Contest("ego nets of 3 hops", EgoNets(hops=HOPS), ego_nets, "ego_distance"),
+    Contest("ego nets of 3 hops", AttachedEgoNets(hops=HOPS), ego_nets, "ego_distance"),
     Contest("distances up to 5", Distances(cap=CAP), distances, "pair_distance"),
     Contest("rings of up to 18 nodes", Cells(longest_ring=LONGEST_RING), rings, "ring"),
     Contest("counts of cycles of 3 to 6", CycleCounts(sizes=SIZES, into="counts"), counts, "counts"),
-    Contest("resistances in ego nets", EgoNets(hops=HOPS, resistance=True), resistances, "ego_resistance"),
+    Contest("resistances in ego nets", AttachedEgoNets(hops=HOPS, resistance=True), resistances, "ego_resistance"),
 )
 
 
