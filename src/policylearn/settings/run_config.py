@@ -48,7 +48,7 @@ class DataConfig:
 
 
 OptimizerName = Literal["adam", "adamw", "sgd"]
-ScheduleName = Literal["step", "cosine", "plateau"]
+ScheduleName = Literal["step", "milestones", "cosine", "plateau"]
 
 
 @dataclass(frozen=True)
@@ -64,10 +64,13 @@ class OptimConfig:
     asam_eta: float = 0.01
     """For ASAM: added to the size of a weight, with which that distance grows."""
     weight_decay: float = 0.0
-    """Weight decay of AdamW."""
+    """AdamW: share of a weight that each step takes away, times the rate. Adam and SGD: share of a weight that is added
+    to its gradient (L2)."""
     schedule: ScheduleName = "step"
-    """Learning rates fall in steps (the selection network's stays), rise and then fall along a cosine to zero, or fall
-    when the validation metric stops improving."""
+    """Learning rates fall every 'decay_every' epochs or at 'milestones' (the selection network's stays), rise and then
+    fall along a cosine to zero, or fall when the validation metric stops improving."""
+    milestones: tuple[int, ...] = ()
+    """Epochs at which the prediction network's rate is multiplied by 'decay', with schedule 'milestones'."""
     warmup: float = 0.05
     """Share of all steps in which the rate rises, with schedule 'cosine'."""
     plateau_patience: int = 20
@@ -87,6 +90,15 @@ class OptimConfig:
     """Epochs between two decays; 0 keeps the rate constant."""
     gradient_clip: float = 0.0
     """Largest norm of the gradient; 0 does not clip."""
+
+    def __post_init__(self) -> None:
+        if bool(self.milestones) != (self.schedule == "milestones"):
+            raise ValueError(
+                "'milestones' are the epochs of schedule 'milestones', and one is of no use without the other"
+                f" (got {list(self.milestones)} with schedule '{self.schedule}'); give both, or neither"
+            )
+        if any(epoch < 1 for epoch in self.milestones):
+            raise ValueError(f"'milestones' must be epochs >= 1 (got {list(self.milestones)})")
 
 
 @dataclass(frozen=True)

@@ -140,6 +140,8 @@ class RunModule(lightning.LightningModule):
             return {"optimizer": optimizer, "lr_scheduler": {"scheduler": falling, "monitor": self.parts[0]}}
 
         def of_prediction(epoch: int) -> float:
+            if self.optim.schedule == "milestones":
+                return float(decay ** sum(epoch >= one for one in self.optim.milestones))
             return float(decay ** (epoch // every)) if every else 1.0
 
         return {
@@ -148,14 +150,7 @@ class RunModule(lightning.LightningModule):
         }
 
     def _optimizer(self, groups: list[dict[str, Any]]) -> Optimizer:
-        optim = self.optim
-        optimizer: Optimizer
-        if optim.optimizer == "adamw":
-            optimizer = AdamW(groups, eps=optim.eps, weight_decay=optim.weight_decay, fused=True)
-        elif optim.optimizer == "sgd":
-            optimizer = SGD(groups, momentum=optim.momentum)
-        else:
-            optimizer = Adam(groups, eps=optim.eps, fused=True)
+        optim, optimizer = self.optim, make_optimizer(self.optim, groups)
         if not optim.asam_rho:
             return optimizer
         return Asam(optimizer, scaled_weights(self.model), rho=optim.asam_rho, eta=optim.asam_eta)
@@ -187,3 +182,18 @@ def warmup_cosine(steps: int, warmup: float) -> Callable[[int], float]:
         return 0.5 * (1 + math.cos(math.pi * min(1.0, (step - rising) / max(1, steps - rising))))
 
     return rate
+
+
+def make_optimizer(optim: OptimConfig, groups: list[dict[str, Any]]) -> Optimizer:
+    """The optimiser of the settings; with Adam and SGD weights decay by way of their gradient.
+
+    Args:
+        optim: the settings.
+        groups: weights with a learning rate each.
+    """
+    decay = optim.weight_decay
+    if optim.optimizer == "adamw":
+        return AdamW(groups, eps=optim.eps, weight_decay=decay, fused=True)
+    if optim.optimizer == "sgd":
+        return SGD(groups, momentum=optim.momentum, weight_decay=decay)
+    return Adam(groups, eps=optim.eps, weight_decay=decay, fused=True)

@@ -47,6 +47,11 @@ def test_fewer_epochs_bring_the_steps_of_the_learning_rate_forward() -> None:
     assert (whole.config.fit.epochs, whole.config.optim.decay_every, whole.schedule) == (1000, 300, None)
     stated = plan(table("zinc"), Wish(rows=("learned-t2",), epochs=50, settings={"optim.decay_every": 20}))[0]
     assert (stated.config.optim.decay_every, stated.schedule) == (20, None)
+    milestones = plan(table("zinc"), Wish(rows=("osan-t2",), epochs=50))[0]
+    assert milestones.config.optim.milestones == (20, 30)
+    assert milestones.schedule == (
+        "learning rate decayed at epochs [20, 30] instead of [400, 600], in proportion to the epochs"
+    )
     constant = plan(table("expressivity"), Wish(rows=("gin",), epochs=5))[0]
     assert (constant.config.optim.decay_every, constant.schedule) == (0, None)
 

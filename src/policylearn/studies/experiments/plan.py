@@ -175,11 +175,23 @@ def shortened(paper: RunConfig, wish: Wish) -> tuple[RunConfig, str | None]:
         raise ValueError(f"--epochs must be >= 1 (got {wish.epochs})")
     config = with_setting(paper, "fit.epochs", wish.epochs)
     every, full = paper.optim.decay_every, paper.fit.epochs
+    if paper.optim.schedule == "milestones":
+        return shortened_milestones(paper, config, wish)
     if not every or wish.epochs >= full or "optim.decay_every" in wish.settings:
         return config, None
     scaled = max(1, round(every * wish.epochs / full))
     schedule = f"learning rate decayed every {scaled} epochs instead of {every}, in proportion to the epochs"
     return with_setting(config, "optim.decay_every", scaled), schedule
+
+
+def shortened_milestones(paper: RunConfig, config: RunConfig, wish: Wish) -> tuple[RunConfig, str | None]:
+    """The same for rates that fall at given epochs."""
+    given, full = paper.optim.milestones, paper.fit.epochs
+    if config.fit.epochs >= full or "optim.milestones" in wish.settings:
+        return config, None
+    scaled = [max(1, round(epoch * config.fit.epochs / full)) for epoch in given]
+    schedule = f"learning rate decayed at epochs {scaled} instead of {list(given)}, in proportion to the epochs"
+    return with_setting(config, "optim.milestones", scaled), schedule
 
 
 def command_of(table: str, cell: Cell, config: RunConfig, paper: RunConfig, numbers: Sequence[int]) -> str:
@@ -201,8 +213,9 @@ def command_of(table: str, cell: Cell, config: RunConfig, paper: RunConfig, numb
     for key in ("fit.seed", "data.fold", "fit.epochs"):
         given.pop(key, None)
     scaled, _ = shortened(paper, Wish(epochs=config.fit.epochs))
-    if given.get("optim.decay_every") == scaled.optim.decay_every:
-        given.pop("optim.decay_every")
+    for key in ("optim.decay_every", "optim.milestones"):
+        if key in given and given[key] == flat(scaled)[key]:
+            given.pop(key)
     if "selection.estimator" in given:
         words += ["--estimator", str(given.pop("selection.estimator"))]
     if given:

@@ -116,7 +116,7 @@ def record_of(
 ) -> Record:
     """A job's record."""
     cell, config, learned = job.cell, job.config, job.experiment.learns
-    apart = (*REPEATED, *SHOWN_APART, *(("optim.decay_every",) if job.schedule else ()))
+    apart = (*REPEATED, *SHOWN_APART, *(("optim.decay_every", "optim.milestones") if job.schedule else ()))
     changed = {key: value for key, value in differences(config, job.paper, RunConfig()).items() if key not in apart}
     return Record(
         experiment=job.experiment,
