@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -53,6 +54,16 @@ def test_differences_are_paired_by_seed_and_count_for_the_better() -> None:
     higher = [record("random", 0, 0.7, higher=True), record("learned", 0, 0.8, higher=True)]
     assert summarise(higher, "random")[1].difference == pytest.approx(0.1)
     assert not summarise(higher, "random")[1].clear, "one pair tells nothing"
+
+
+def test_picks_per_graph_have_a_column_where_policies_decide() -> None:
+    fixed = [record("random", seed, 1.0) for seed in range(2)]
+    assert "picks per graph" not in to_markdown(summarise(fixed, "random"), "random")
+    adaptive = [replace(record("adaptive", seed, 1.0), test_mean_picks=1.0 + seed) for seed in range(2)]
+    heading, _, random, own = to_markdown(summarise(fixed + adaptive, "random"), "random").splitlines()
+    assert heading.endswith("| picks per graph |")
+    assert random.endswith("|  |")
+    assert own.endswith("| 1.50 |")
 
 
 def test_seeds_that_only_one_side_has_are_not_compared() -> None:
