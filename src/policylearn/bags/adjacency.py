@@ -83,10 +83,6 @@ class Adjacency:
         """
         return self.edge if index is None else index.index_select(0, self.edge)
 
-    def outgoing_kinds(self, index: Tensor | None) -> Tensor:
-        """The same, grouped by source."""
-        return self.kinds(index).index_select(0, self.outgoing)
-
     def expand(self, row_ptr: Tensor) -> Adjacency:
         """Give every node several rows of its own: row ``k`` of a node hears row ``k`` of its neighbours.
 

@@ -69,7 +69,7 @@ class _ColumnMean(_TaskMetric):
         self.add_state("count", zeros.clone(), dist_reduce_fx="sum")
 
     def add(self, value: Tensor, known: Tensor) -> None:
-        """Take in one value a label, both ``(R, K)``."""
+        """Take in one value per label, both ``(R, K)``."""
         self.total = self.total + torch.where(known, value, 0).sum(dim=0, dtype=torch.float64)
         self.count = self.count + known.sum(dim=0, dtype=torch.float64)
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from rdkit import Chem, rdBase
 
-from policylearn.data.molecules import read_smiles
+from policylearn.data.molecules import read_smiles, without_valence_check
 from policylearn.data.packed import DataError
 from policylearn.data.splits import Split, check_fractions
 
@@ -65,14 +65,3 @@ def scaffold(smiles: str, source: str = "the molecule") -> str:
     core.UpdatePropertyCache(strict=False)
     Chem.GetSymmSSSR(core)
     return str(Chem.MolToSmiles(core, isomericSmiles=True))
-
-
-def without_valence_check(smiles: str) -> Any:
-    """The RDKit molecule with every check but that of valences, or None where another one fails."""
-    molecule: Any = Chem.MolFromSmiles(smiles, sanitize=False)
-    if molecule is None:
-        return None
-    molecule.UpdatePropertyCache(strict=False)
-    flags = Chem.SanitizeFlags.SANITIZE_ALL ^ Chem.SanitizeFlags.SANITIZE_PROPERTIES
-    failed = Chem.SanitizeMol(molecule, flags, catchErrors=True)
-    return molecule if failed == Chem.SanitizeFlags.SANITIZE_NONE else None

@@ -35,16 +35,6 @@ class DelimitedReader:
         self.delimiter = "\t" if tabs else max(DELIMITERS, key=lambda sign: len(split_header(path, first, sign)))
         self.header = [name.strip() for name in split_header(path, first, self.delimiter)]
 
-    @property
-    def position(self) -> int:
-        """Bytes of the (unpacked) file that were read."""
-        return self.lines.bytes
-
-    @property
-    def foreign_lines(self) -> int:
-        """Lines that are not UTF-8."""
-        return self.lines.foreign
-
     def __iter__(self) -> Iterator[TableRow]:
         lines = self.lines
         reader = csv.reader(lines, delimiter=self.delimiter, strict=True)

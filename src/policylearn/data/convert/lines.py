@@ -37,18 +37,11 @@ class Reader(Protocol):
     header: list[str]
     """The names of the columns."""
 
+    lines: Lines
+    """How many bytes and foreign lines were read."""
+
     def __iter__(self) -> Iterator[TableRow]:
         """The rows, as long as the file is open."""
-        ...
-
-    @property
-    def position(self) -> int:
-        """Bytes of the (unpacked) file that were read."""
-        ...
-
-    @property
-    def foreign_lines(self) -> int:
-        """Lines that are not UTF-8 and were read as Windows-1252."""
         ...
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
 
-from policylearn.data.convert.lines import TableRow
+from policylearn.data.convert.lines import Lines, TableRow
 from policylearn.data.packed import DataError
 
 
@@ -18,8 +18,6 @@ class ParquetReader:
         file: the bytes.
         path: names the file in errors.
     """
-
-    foreign_lines = 0
 
     def __init__(self, file: IO[bytes], path: Path) -> None:
         try:
@@ -37,19 +35,16 @@ class ParquetReader:
         except (pyarrow.ArrowException, OSError, EOFError) as error:
             raise DataError(f"{path}: not a readable Parquet file ({error}); write or copy it again") from error
         self.header = [str(name) for name in self._table.schema_arrow.names]
+        self.lines = Lines(file, path)  # reads nothing here: what was read is the rows' share of the file
         self._rows, self._size, self._done = int(self._table.metadata.num_rows), path.stat().st_size, 0
         self._broken, self._path = pyarrow.ArrowException, path
-
-    @property
-    def position(self) -> int:
-        """The share of the file that its rows so far are, in bytes."""
-        return self._size * self._done // max(self._rows, 1)
 
     def __iter__(self) -> Iterator[TableRow]:
         try:
             for batch in self._table.iter_batches(4096):
                 for values in zip(*(column.to_pylist() for column in batch.columns), strict=True):
                     self._done += 1
+                    self.lines.bytes = self._size * self._done // max(self._rows, 1)
                     cells = tuple(map(as_text, values))
                     fields = {name: cell.strip() for name, cell in zip(self.header, cells, strict=True)}
                     yield TableRow(self._done, fields, cells=cells)

@@ -79,12 +79,12 @@ class TableRows:
     @property
     def position(self) -> int:
         """Bytes of the (unpacked) file that were read."""
-        return self.reader.position
+        return self.reader.lines.bytes
 
     @property
     def foreign_lines(self) -> int:
         """Lines so far that are not UTF-8 and were read as Windows-1252."""
-        return self.reader.foreign_lines
+        return self.reader.lines.foreign
 
     def __iter__(self) -> Iterator[TableRow]:
         return iter(self.reader)

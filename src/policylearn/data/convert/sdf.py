@@ -34,16 +34,6 @@ class SdfReader:
         self.header = ["smiles", "name", *(name for name in names if name not in ("smiles", "name"))]
         self.lines = Lines(file, path)
 
-    @property
-    def position(self) -> int:
-        """Bytes of the (unpacked) file that were read."""
-        return self.lines.bytes
-
-    @property
-    def foreign_lines(self) -> int:
-        """Lines that are not UTF-8."""
-        return self.lines.foreign
-
     def __iter__(self) -> Iterator[TableRow]:
         for line, record in records(self.lines):
             values = values_of(record)

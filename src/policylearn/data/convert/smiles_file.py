@@ -28,16 +28,6 @@ class SmilesFileReader:
         if words and words[0].casefold() == "smiles":
             self.header, self._first = words, ""
 
-    @property
-    def position(self) -> int:
-        """Bytes of the (unpacked) file that were read."""
-        return self.lines.bytes
-
-    @property
-    def foreign_lines(self) -> int:
-        """Lines that are not UTF-8."""
-        return self.lines.foreign
-
     def __iter__(self) -> Iterator[TableRow]:
         if self._first.strip():
             yield self._row(self._first)

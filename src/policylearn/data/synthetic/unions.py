@@ -25,8 +25,8 @@ def union_family(parts: PackedGraphs, size: int) -> PackedGraphs:
         size: members of a union.
 
     Returns:
-        One graph a class: ``y`` numbers the subsets of members in lexicographic order. ``extras`` hold, for every node,
-        its ``component`` (0 to size - 1) and which ``member`` of the collection that component is.
+        One graph per class: ``y`` numbers the subsets of members in lexicographic order. ``extras`` hold, for every
+        node, its ``component`` (0 to size - 1) and which ``member`` of the collection that component is.
     """
     members = union_classes(parts, size)
     return assemble(parts, members, np.arange(len(members)), None)

@@ -9,7 +9,7 @@ from typing import ClassVar, Self
 import numpy as np
 from rdkit import Chem, rdBase
 
-from policylearn.data.molecules import parse, read_smiles
+from policylearn.data.molecules import read_smiles, without_valence_check
 from policylearn.data.packed import Array, DataError, PackedGraphs
 from policylearn.data.rdkit_descriptors import describe_molecule, descriptor_names
 from policylearn.data.structures import Structure
@@ -131,18 +131,6 @@ def read_molecule(smiles: str, position: int) -> Chem.Mol:
         if relaxed is None:
             raise DataError(f"molecule {position}: {error}") from error
         return relaxed
-
-
-def without_valence_check(smiles: str) -> Chem.Mol | None:
-    """A molecule that fails RDKit's valence check alone, such as a few of OGB's; None for any other fault."""
-    with rdBase.BlockLogs():
-        molecule = parse(smiles, sanitize=False)
-        if molecule is None:
-            return None
-        molecule.UpdatePropertyCache(strict=False)
-        rules = Chem.SanitizeFlags.SANITIZE_ALL ^ Chem.SanitizeFlags.SANITIZE_PROPERTIES
-        fault = Chem.SanitizeMol(molecule, rules, catchErrors=True)
-    return molecule if fault == Chem.SanitizeFlags.SANITIZE_NONE else None
 
 
 def compress(values: Array) -> Array:

@@ -34,18 +34,8 @@ class CIN(nn.Module):
     Args:
         node_features: what nodes come with.
         edge_features: what edges come with; read in the form with embeddings only.
-        cell_features: 'embedding': nodes and edges are embedded, a ring starts with the sum of its nodes' vectors.
-            'mean' or 'sum': every cell starts with that of its nodes' features as they are, categories one-hot.
-        layers: number of layers.
-        channels: C.
-        norm: after each linear map of a layer.
-        coboundary: whether messages see the cell that their ends share.
-        jumping: whether all layers are read out side by side, or the last one alone.
-        pooling: sum or mean over the cells of each dimension.
-        input_dropout: on the embeddings.
-        layer_dropout: behind each layer.
-        head_dropout: before the last map.
         outputs: width of the output.
+        others: see `CINSettings`.
     """
 
     depends_on_batch = False
@@ -131,7 +121,8 @@ class CINSettings:
     longest_ring: int = 18
     """The most nodes of a ring; 3 takes triangles alone."""
     cell_features: CellFeatures = "embedding"
-    """What cells start with: embeddings, or the mean or sum of their nodes' features as they are."""
+    """What cells start with: nodes and edges with embeddings and a ring with the sum of its nodes', or every cell with
+    the mean or sum of its nodes' features as they are, categories one-hot."""
     norm: CellNorm = "batch"
     """After each linear map of a layer."""
     coboundary: bool = True

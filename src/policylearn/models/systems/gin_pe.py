@@ -75,14 +75,8 @@ class EncodedGIN(nn.Module):
 
     Args:
         node_features: what nodes come with; categories are read one-hot.
-        walk_steps: columns of the walk encoding.
-        eigenvectors: columns of the Laplacian encoding.
-        encoding_channels: P, width of each encoded encoding; the types have the C - 2P channels that are left.
-        layers: number of layers.
-        channels: C.
-        set2set_steps: how often the readout asks.
-        dropout: behind each layer.
         outputs: width of the output.
+        others: see `EncodedGINSettings`.
     """
 
     depends_on_batch = False
@@ -159,7 +153,7 @@ class EncodedGINSettings:
     eigenvectors: int = 4
     """Columns of the Laplacian encoding."""
     encoding_channels: int = 16
-    """Width of each encoding within C."""
+    """P, width of each encoding; the types of nodes have the C - 2P channels that are left."""
     set2set_steps: int = 6
     """How often the readout asks the nodes."""
     dropout: float = 0.0

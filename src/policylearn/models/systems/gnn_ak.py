@@ -148,13 +148,8 @@ class GNNAK(nn.Module):
     Args:
         node_features: what nodes come with.
         edge_features: what edges come with.
-        channels: C.
         outputs: width of the output.
-        layers: outer layers.
-        pool: of rows to nodes and of nodes to the graph.
-        dropout: everywhere.
-        max_rows: rows (root and node) of a batch that are too many.
-        layer_settings: see `AKLayer`.
+        others: see `GNNAKSettings`.
     """
 
     depends_on_batch = False

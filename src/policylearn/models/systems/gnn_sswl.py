@@ -84,12 +84,9 @@ class GNNSSWL(nn.Module):
     Args:
         node_features: what nodes come with.
         edge_features: what edges come with.
-        channels: C.
         outputs: width of the output.
-        layers: number of layers, the pooling one not counted.
-        cap: distances from here on are one.
         own: whether pairs also hear (v, v).
-        max_rows: pairs of a batch that are too many.
+        others: see `GNNSSWLSettings`.
     """
 
     depends_on_batch = False

@@ -81,9 +81,8 @@ class GSN(nn.Module):
         node_features: what nodes come with; categories are read one-hot.
         edge_features: what edges come with, likewise.
         codes: how many codes the counts of each length have.
-        layers: number of layers.
-        channels: C.
         outputs: width of the output.
+        others: see `GSNSettings`.
     """
 
     depends_on_batch = False

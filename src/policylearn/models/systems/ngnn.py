@@ -46,15 +46,8 @@ class NGNN(nn.Module):
     Args:
         node_features: what nodes come with.
         edge_features: what edges come with.
-        channels: C.
         outputs: width of the output.
-        layers: number of layers.
-        height: how far ego nets reach.
-        resistance: whether rows know their resistance to the root.
-        virtual_node: whether there is one.
-        residual: add what each layer read to its output, and a virtual node's state to its update.
-        dropout: after every layer, and on updates of the virtual node.
-        max_rows: rows (root and node) of a batch that are too many.
+        others: see `NGNNSettings`.
     """
 
     depends_on_batch = False
@@ -131,9 +124,9 @@ class NGNNSettings:
     virtual_node: bool = True
     """Whether a virtual node joins all ego nets of a graph."""
     residual: bool = False
-    """Add what each layer read to its output."""
+    """Add what each layer read to its output, and a virtual node's state to its update."""
     dropout: float = 0.65
-    """Dropout after every layer."""
+    """Dropout after every layer, and on updates of the virtual node."""
     max_rows: int = MAX_ROWS
     """Rows (root and node) of a batch that are too many to hold."""
 

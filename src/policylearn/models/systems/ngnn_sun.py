@@ -27,11 +27,8 @@ class NGNNSun(nn.Module):
     Args:
         node_features: what nodes come with.
         edge_features: what edges come with.
-        channels: C.
         outputs: width of the output.
-        layers: L.
-        hops: how far ego nets reach.
-        max_rows: rows of a batch, n * n per graph, that are too many.
+        others: see `NGNNSunSettings`.
     """
 
     depends_on_batch = False

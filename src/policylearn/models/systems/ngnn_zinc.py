@@ -51,13 +51,8 @@ class NGNNZinc(nn.Module):
     Args:
         node_features: what nodes come with.
         edge_features: what edges come with.
-        channels: C.
         outputs: width of the output.
-        layers: number of layers.
-        height: how far ego nets reach.
-        resistance: whether rows know their resistance to the root.
-        pool: `mean` over a net, or the row of its `root`.
-        max_rows: rows (root and node) of a batch that are too many.
+        others: see `NGNNZincSettings`.
     """
 
     depends_on_batch = False

@@ -152,15 +152,8 @@ class PNA(nn.Module):
         node_features: what nodes come with.
         edge_features: what edges come with.
         mean_log_degree: mean of log(degree + 1) over the nodes of the training graphs.
-        layers: number of layers.
-        channels: C.
-        last_channels: width of the last layer.
-        edge_channels: width of the edges' vectors.
-        towers: in every layer.
-        divide_input: whether towers share the channels of their input, in all layers but the last.
-        divide_last_input: the same for the last layer.
-        dropout: behind each tower.
         outputs: width of the output.
+        others: see `PNASettings`.
     """
 
     depends_on_batch = False

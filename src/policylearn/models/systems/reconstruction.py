@@ -76,12 +76,8 @@ class ReconstructionGNN(nn.Module):
         node_features: what nodes come with; categories are read one-hot.
         edge_features: what edges come with, likewise.
         deck: which nodes are removed.
-        base: the network that every member goes through.
-        channels: C.
         outputs: width of the output.
-        layers: number of layers; all of their states are read.
-        dropout: before the last map.
-        max_rows: rows (member and node) of a batch that are too many.
+        others: see `ReconstructionSettings`.
     """
 
     depends_on_batch = False

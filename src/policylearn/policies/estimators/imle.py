@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 
 import torch
 from torch import Tensor
 from torch.autograd import Function
 from torch.autograd.function import once_differentiable
 
-from policylearn.bags import NO_PICK, Members, Selection
+from policylearn.bags import NO_PICK, Members
 from policylearn.policies.draws import Pick, top_nodes
-from policylearn.policies.protocol import Evidence
+from policylearn.policies.estimators.protocol import no_surrogate
 
 Solver = Callable[[Tensor], Tensor]
 """From scores to a choice of the same shape, such as 1 at the best nodes of each graph and 0 elsewhere."""
@@ -33,6 +33,8 @@ class Imle:
         strength: :math:`\lambda`, how far scores are moved against the gradient of the choice.
     """
 
+    bags: ClassVar[int] = 1
+    surrogate = no_surrogate
     strength: float = 10.0
 
     def __post_init__(self) -> None:
@@ -47,11 +49,6 @@ class Imle:
         """
         return cast(Tensor, _Choice.apply(scores, noise, solve, self.strength))  # type: ignore[no-untyped-call]
 
-    @property
-    def bags(self) -> int:
-        """One."""
-        return 1
-
     def draw(self, logits: Tensor, noise: Tensor, members: Members, count: int) -> Pick:
         """See `Estimator`; marks are one at the ``count`` best nodes of each graph."""
 
@@ -61,10 +58,6 @@ class Imle:
 
         marks = self.choose(logits, noise, solve)
         return Pick(top_nodes((logits + noise).detach(), members, count), logits, marks=marks)
-
-    def surrogate(self, selection: Selection, evidence: Evidence) -> Tensor | None:
-        """Nothing: the marks carry the gradient."""
-        return None
 
 
 class _Choice(Function):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Any, Protocol
 
 from torch import Tensor
 
@@ -30,3 +30,7 @@ class Estimator(Protocol):
 
     def surrogate(self, selection: Selection, evidence: Evidence) -> Tensor | None:
         """See `LearningPolicy`."""
+
+
+def no_surrogate(_estimator: Any, _selection: Selection, _evidence: Evidence) -> None:
+    """The surrogate of estimators whose marks carry the gradient: nothing is added to the loss."""

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import torch
 from torch import Tensor
 
-from policylearn.bags import NO_PICK, Members, Selection
+from policylearn.bags import NO_PICK, Members
 from policylearn.nn import segment_log_softmax, segment_max
 from policylearn.policies.draws import Pick, top_nodes
-from policylearn.policies.protocol import Evidence
+from policylearn.policies.estimators.protocol import no_surrogate
 
 
 @dataclass(frozen=True)
@@ -25,25 +26,18 @@ class StraightThrough:
         tau: temperature.
     """
 
+    bags: ClassVar[int] = 1
+    surrogate = no_surrogate
     tau: float = 1.0
 
     def __post_init__(self) -> None:
         _check_tau(self.tau)
-
-    @property
-    def bags(self) -> int:
-        """One."""
-        return 1
 
     def draw(self, logits: Tensor, noise: Tensor, members: Members, count: int) -> Pick:
         """See `Estimator`."""
         soft = segment_log_softmax((logits + noise) / self.tau, members.batch, members.num_graphs).exp()
         nodes = top_nodes((logits + noise).detach(), members, count)
         return Pick(nodes, logits, marks=hard_with_gradient(nodes, soft))
-
-    def surrogate(self, selection: Selection, evidence: Evidence) -> Tensor | None:
-        """Nothing: the marks carry the gradient."""
-        return None
 
 
 @dataclass(frozen=True)
@@ -59,16 +53,13 @@ class Gapped:
         gap: how far a drawn node is ahead of all others at least.
     """
 
+    bags: ClassVar[int] = 1
+    surrogate = no_surrogate
     tau: float = 1.0
     gap: float = 1.0
 
     def __post_init__(self) -> None:
         _check_tau(self.tau)
-
-    @property
-    def bags(self) -> int:
-        """One."""
-        return 1
 
     def draw(self, logits: Tensor, noise: Tensor, members: Members, count: int) -> Pick:
         """See `Estimator`."""
@@ -81,10 +72,6 @@ class Gapped:
         shift = torch.where(fixed.isinf(), 0.0, moved - fixed)
         soft = segment_log_softmax((logits + shift) / self.tau, members.batch, members.num_graphs).exp()
         return Pick(nodes, logits, marks=hard_with_gradient(nodes, soft))
-
-    def surrogate(self, selection: Selection, evidence: Evidence) -> Tensor | None:
-        """Nothing: the marks carry the gradient."""
-        return None
 
 
 def hard_with_gradient(nodes: Tensor, soft: Tensor) -> Tensor:
