@@ -66,6 +66,13 @@ def test_picks_per_graph_have_a_column_where_policies_decide() -> None:
     assert own.endswith("| 1.50 |")
 
 
+def test_a_setting_that_came_later_renames_no_record() -> None:
+    """The name that a training of comparisons/tables.yaml had when the first of them was made."""
+    comparison = read_comparison(Path(__file__).parents[3] / "benchmarks" / "comparisons" / "tables.yaml")
+    first = next(job for job in jobs_of(comparison) if job.variant == "random")
+    assert first.record == "freesolv/random-0-349d8a6b"
+
+
 def test_seeds_that_only_one_side_has_are_not_compared() -> None:
     records = [record("random", 0, 1.0), record("learned", 0, 0.9), record("learned", 1, 5.0)]
     learned = summarise(records, "random")[1]

@@ -66,8 +66,12 @@ class CompareJob:
 
     @property
     def settings(self) -> dict[str, Any]:
-        """What makes it what it is."""
-        return plain(self.config)
+        """What makes it what it is.
+
+        Empty lists are left out, as what is None is: a setting that comes later must not rename the records of
+        trainings that do not use it.
+        """
+        return _without_empty_lists(plain(self.config))
 
     @property
     def record(self) -> str:
@@ -131,6 +135,11 @@ def _job(comparison: Comparison, data: str, variant: str, seed: int, epochs: int
             config = config if key == "seeds" else with_setting(config, key, value)
     fit = dataclasses.replace(config.fit, seed=seed, epochs=config.fit.epochs if epochs is None else epochs)
     return CompareJob(data, variant, seed, dataclasses.replace(config, fit=fit, grid={}))
+
+
+def _without_empty_lists(settings: Mapping[str, Any]) -> dict[str, Any]:
+    kept = {key: value for key, value in settings.items() if not isinstance(value, list) or value}
+    return {key: _without_empty_lists(value) if isinstance(value, Mapping) else value for key, value in kept.items()}
 
 
 def label_of(data: str) -> str:
