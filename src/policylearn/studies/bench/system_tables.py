@@ -63,8 +63,8 @@ def where_measured(report: BenchReport) -> str:
     return (
         f"`{report.command}`, commit {commit}, {report.date[:10]}, {machine['processor']}, {threads},"
         f" {settings['rounds']} rounds on batches of {graphs} graphs of {settings['dataset']}. Load"
-        f" {report.load[0]:.1f} before and {report.load[1]:.1f} after on {machine['cores']} cores{share}. ms per batch,"
-        " median (quartiles)."
+        f" {report.load[0]:.1f} before and {report.load[1]:.1f} after on {machine['cores']} cores{share}. ms of"
+        " processor time per batch, median (quartiles)."
     )
 
 

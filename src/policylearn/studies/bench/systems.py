@@ -18,7 +18,7 @@ from policylearn.models import SYSTEMS, calibrate, find_system
 from policylearn.settings import PolicyName
 from policylearn.studies.bench.cases import BATCH_SIZE, BATCH_SIZES, PHASES, Phase
 from policylearn.studies.bench.contenders import Batches
-from policylearn.studies.bench.groups import WARM_SECONDS, Tell
+from policylearn.studies.bench.groups import Tell
 from policylearn.studies.bench.interleave import QUIET, TimedStep, interleave, rounds_within, time_once
 from policylearn.studies.bench.memory import MemoryLimitError, available, forget_peak, peak, resident, run_alone
 from policylearn.studies.bench.record import Timing
@@ -44,6 +44,8 @@ UNIT = "random-t2"
 """In units of whose time the others are given."""
 TRIAL_GRAPHS = 8
 """Graphs of the batch on which everything is compiled and the norms' statistics are taken."""
+SHORT = 1.0
+"""Seconds; what takes longer is not run a second time ahead of each time that is taken."""
 MEMORY_SHARE = 0.5
 """Of the memory that is free, as much as one of them may hold: on a shared machine others need theirs."""
 
@@ -184,7 +186,8 @@ def measure_systems(
 ) -> tuple[list[Timing], float]:
     """Time a training step and inference of all of them, everybody's first round, then everybody's second.
 
-    Gives also the share of a processor that this process had meanwhile: with one thread, 1 on a machine of its own.
+    Times are those of the processor, which others on the machine do not lengthen. Gives also the share of a processor
+    that this process had meanwhile: with one thread, 1 on a machine of its own.
 
     Args:
         source: the data.
@@ -228,13 +231,13 @@ def _timed_step(entrant: Entrant, key: EntrantPhase, settings: SystemSettings) -
     """What takes turns; or, where the batch has more rows than the system takes, why not."""
     try:
         entrant.begin()
-        took = time_once(lambda: entrant.run(key.phase, 0))
+        took = time_once(lambda: entrant.run(key.phase, 0), time.process_time)
     except RowLimitError as error:
         return f"not run: {error}"
     finally:
         give_memory_back()
     rounds = rounds_within(settings.seconds, took, settings.rounds)
-    return TimedStep(key, lambda turn: entrant.run(key.phase, turn), rounds, warm=took < WARM_SECONDS)
+    return TimedStep(key, lambda turn: entrant.run(key.phase, turn), rounds, warm=took < SHORT)
 
 
 def _shared(
@@ -242,7 +245,7 @@ def _shared(
 ) -> tuple[dict[EntrantPhase, list[float]], float]:
     """The times, and the share of a processor that this process had, its rests left out."""
     wall, processor = time.perf_counter(), time.process_time()
-    spent = interleave(entries, before=before)
+    spent = interleave(entries, before=before, clock=time.process_time)
     rests = QUIET * sum(map(len, spent.values()))
     busy = time.perf_counter() - wall - rests
     return spent, (time.process_time() - processor) / busy if busy > 0 else 0.0
