@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from pathlib import Path
 
 PROJECT = Path(__file__).parents[1]
@@ -17,6 +19,12 @@ def test_no_file_is_too_long() -> None:
 
 def test_nothing_is_called_utils() -> None:
     assert [path for path in SOURCES if path.stem in ("utils", "helpers", "common", "misc")] == []
+
+
+def test_no_two_classes_share_a_name() -> None:
+    names = Counter(name for path in SOURCES for name in re.findall(r"^class (\w+)", path.read_text(), re.MULTILINE))
+    assert names["Selection"] == 1, "the classes were not found"
+    assert [name for name, times in names.items() if times > 1] == []
 
 
 def test_the_package_is_typed() -> None:

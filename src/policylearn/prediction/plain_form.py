@@ -68,7 +68,7 @@ class PlainBatch(NamedTuple):
         return self.sizes.cumsum(0) - self.sizes
 
 
-class Copies(NamedTuple):
+class PlainCopies(NamedTuple):
     """Marked copies: S of each node side by side; in a full bag, where their number differs, S is 1 and N is R.
 
     Shapes:
@@ -110,7 +110,7 @@ class PlainForm(nn.Module):
         local = torch.stack([pick - starts for pick in picks]) if picks else starts.new_zeros(0, batch.num_graphs)
         return self.model.head(vectors), local
 
-    def read(self, states: Tensor, copies: Copies, batch: PlainBatch) -> Tensor:
+    def read(self, states: Tensor, copies: PlainCopies, batch: PlainBatch) -> Tensor:
         """One vector per graph, or per node, ``(N, S, C) -> (G, C)``."""
         readout = self.model.readout
         if isinstance(readout, NodesThenCopies):
@@ -181,7 +181,7 @@ def convolutions(encoder: AnyEncoder) -> list[nn.Module]:
     return [cast(StreamLayer, stream).conv for stream in streams]  # type: ignore[misc]
 
 
-def encode(encoder: AnyEncoder, batch: PlainBatch, copies: Copies) -> Tensor:
+def encode(encoder: AnyEncoder, batch: PlainBatch, copies: PlainCopies) -> Tensor:
     """States of every copy, ``(N, S, C)``; see the encoders' own forward passes."""
     nodes = encode_nodes(cast(NodeEncoder, encoder.node_encoder), batch)
     nodes = nodes if copies.node is None else nodes.index_select(0, copies.node)
@@ -217,7 +217,7 @@ def encode_nodes(encoder: NodeEncoder, batch: PlainBatch) -> Tensor:
     return total
 
 
-def pass_messages(stream: StreamLayer, states: Tensor, batch: PlainBatch, copies: Copies) -> Tensor:
+def pass_messages(stream: StreamLayer, states: Tensor, batch: PlainBatch, copies: PlainCopies) -> Tensor:
     """See `StreamLayer` and `GIN`, ``(N, S, C_in) -> (N, S, C)``."""
     conv = cast(GIN, stream.conv)
     messages = states.index_select(0, copies.source)  # (E, S, C_in)
@@ -236,12 +236,12 @@ def pass_messages(stream: StreamLayer, states: Tensor, batch: PlainBatch, copies
     return rows.view(states.shape[0], states.shape[1], rows.shape[1])
 
 
-def shared_edges(batch: PlainBatch, marks: Sequence[Tensor]) -> Copies:
+def shared_edges(batch: PlainBatch, marks: Sequence[Tensor]) -> PlainCopies:
     """Equally many copies of every node, over the edges of the graphs themselves; S times ``(N,)``."""
-    return Copies(None, torch.stack(list(marks), dim=1), batch.edge_index[0], batch.edge_index[1], None)
+    return PlainCopies(None, torch.stack(list(marks), dim=1), batch.edge_index[0], batch.edge_index[1], None)
 
 
-def full_bag(batch: PlainBatch) -> Copies:
+def full_bag(batch: PlainBatch) -> PlainCopies:
     """The unmarked graph and a copy for each of its nodes, a row for each node of each copy."""
     nodes, edges = torch.arange(batch.num_nodes), torch.arange(batch.edge_index.shape[1])
     copies = batch.sizes.index_select(0, batch.batch) + 1  # (N,)
@@ -255,10 +255,10 @@ def full_bag(batch: PlainBatch) -> Copies:
     edge = torch.repeat_interleave(edges, times)
     place = torch.arange(edge.shape[0]) - (times.cumsum(0) - times).index_select(0, edge)
     rows_of = [first.index_select(0, side.index_select(0, edge)) + place for side in (source, target)]
-    return Copies(node, marked.unsqueeze(1), rows_of[0], rows_of[1], edge)
+    return PlainCopies(node, marked.unsqueeze(1), rows_of[0], rows_of[1], edge)
 
 
-def pool_copies(states: Tensor, copies: Copies, batch: PlainBatch, pool: CopyPool) -> Tensor:
+def pool_copies(states: Tensor, copies: PlainCopies, batch: PlainBatch, pool: CopyPool) -> Tensor:
     """Each node over its copies, ``(N, S, C) -> (N, C)``."""
     if copies.node is None:
         return states.amin(1) if pool.how == "min" else states.mean(1) if pool.how == "mean" else states.sum(1)

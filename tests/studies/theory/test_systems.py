@@ -26,7 +26,7 @@ from policylearn.studies.theory.systems import (
     measure_telling,
     telling_table,
 )
-from policylearn.studies.theory.systems.families import Family, reference_graphs, with_copies
+from policylearn.studies.theory.systems.families import PairFamily, reference_graphs, with_copies
 from policylearn.studies.theory.systems.measure import FLOOR, MARGIN, compare, measure_family
 from policylearn.studies.theory.systems.readings import Said
 
@@ -41,7 +41,7 @@ def stored_data(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
 
 
-def as_networkx(family: Family, place: int) -> nx.Graph:
+def as_networkx(family: PairFamily, place: int) -> nx.Graph:
     one = take_graphs(family.graphs, [place])
     graph = nx.Graph()
     graph.add_nodes_from((node, {"label": int(label)}) for node, label in enumerate(one.x[:, 0]))
@@ -78,14 +78,14 @@ def test_references_are_as_large_as_the_graphs() -> None:
 
 
 @pytest.fixture(scope="module")
-def small_family() -> Family:
+def small_family() -> PairFamily:
     """Strongly regular graphs of equal parameters, and two CSL graphs."""
     graphs = join([rook(4), shrikhande(), csl_graph(13, 5), csl_graph(13, 3)])
     return with_copies(graphs, [(0, 1), (2, 3)], [])
 
 
 @pytest.mark.parametrize("name", [subject.name for subject in SUBJECTS if subject.name != UNSTABLE])
-def test_what_is_found_agrees_with_what_is_proven(name: str, small_family: Family) -> None:
+def test_what_is_found_agrees_with_what_is_proven(name: str, small_family: PairFamily) -> None:
     """And a permuted copy is never told apart."""
     proven = find_subject(name).proven
     telling = measure_family(TellingConfig(name, seeds=1), small_family)
@@ -119,7 +119,7 @@ def said(*rows: float) -> Said:
 
 
 def test_a_difference_counts_beyond_the_noise() -> None:
-    family = Family(load_family("sr25").graphs, np.array([[0, 2]]), np.array([[0, 1]]))
+    family = PairFamily(load_family("sr25").graphs, np.array([[0, 2]]), np.array([[0, 1]]))
     noise = 1e-9
     assert compare([said(1.0), said(1.0 + noise), said(1 + 0.5 * MARGIN * noise)], family)[0].told == 0
     assert compare([said(1.0), said(1.0 + noise), said(1 + 2 * MARGIN * noise)], family)[0].told == 1
@@ -129,7 +129,7 @@ def test_a_difference_counts_beyond_the_noise() -> None:
 
 
 def test_draws_are_told_apart_in_the_mean_and_one_by_one() -> None:
-    family = Family(load_family("sr25").graphs, np.array([[0, 2]]), np.array([[0, 1]]))
+    family = PairFamily(load_family("sr25").graphs, np.array([[0, 2]]), np.array([[0, 1]]))
     shared = compare([said(1.0, 2.0), said(2.0, 1.0), said(1.0, 3.0)], family)[0]
     assert (shared.told, shared.by_any_draw) == (1, 0)
     apart = compare([said(1.0, 2.0), said(2.0, 1.0), said(0.0, 3.0)], family)[0]

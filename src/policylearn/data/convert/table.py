@@ -59,7 +59,7 @@ class MoleculeTable:
 
 
 @dataclass(frozen=True)
-class TableRow:
+class LabelledRow:
     """The cells of one row that matter."""
 
     line: int
@@ -72,7 +72,7 @@ class TableRow:
 class Molecule:
     """A row with its molecule."""
 
-    entry: TableRow
+    entry: LabelledRow
     graph: MoleculeGraph
     canonical: str
     fragments: int
@@ -154,7 +154,7 @@ def read_table(
 
 def read_entries(
     path: Path, smiles: str, names: tuple[str, ...], split_column: str | None
-) -> tuple[list[TableRow], list[DroppedRow], list[str]]:
+) -> tuple[list[LabelledRow], list[DroppedRow], list[str]]:
     """The rows of the file that can be read, those that cannot, and what to say of the file as a whole."""
     entries, dropped = [], []
     with open_rows(path, (*names, *([split_column] if split_column else [])), smiles=smiles) as rows:
@@ -165,7 +165,7 @@ def read_entries(
             else:
                 cells = tuple(row.fields[name] for name in names)
                 part = row.fields[split_column] if split_column else ""
-                entries.append(TableRow(row.line, row.fields[rows.smiles], cells, part))
+                entries.append(LabelledRow(row.line, row.fields[rows.smiles], cells, part))
         foreign = rows.foreign_lines
     if not entries and not dropped:
         raise DataError(f"{path}: has a header and no rows; add a row for each molecule")
@@ -173,12 +173,12 @@ def read_entries(
     return entries, dropped, notes
 
 
-def columns_of(entries: Sequence[TableRow], names: tuple[str, ...]) -> list[list[str]]:
+def columns_of(entries: Sequence[LabelledRow], names: tuple[str, ...]) -> list[list[str]]:
     """The cells of each target, one list per column."""
     return [[entry.targets[position] for entry in entries] for position in range(len(names))]
 
 
-def target_fault(entry: TableRow, names: tuple[str, ...], numbers: Sequence[bool]) -> DroppedRow | None:
+def target_fault(entry: LabelledRow, names: tuple[str, ...], numbers: Sequence[bool]) -> DroppedRow | None:
     """Why the targets of a row cannot be used, if so."""
     for name, cell, numeric in zip(names, entry.targets, numbers, strict=True):
         if is_missing(cell):
@@ -200,7 +200,7 @@ def target_fault(entry: TableRow, names: tuple[str, ...], numbers: Sequence[bool
     return None
 
 
-def part_fault(entry: TableRow, split_column: str | None) -> DroppedRow | None:
+def part_fault(entry: LabelledRow, split_column: str | None) -> DroppedRow | None:
     """Why the split of a row cannot be used, if so."""
     if split_column is None or entry.part.casefold() in PART_OF:
         return None
@@ -209,7 +209,7 @@ def part_fault(entry: TableRow, split_column: str | None) -> DroppedRow | None:
 
 
 def read_molecules(
-    entries: Sequence[TableRow], *, keep: bool, progress: Progress | None
+    entries: Sequence[LabelledRow], *, keep: bool, progress: Progress | None
 ) -> tuple[list[Molecule], list[DroppedRow]]:
     """Molecules of the rows, and the rows that RDKit rejects; without ``keep`` it only looks for the latter."""
     molecules, rejected = [], []

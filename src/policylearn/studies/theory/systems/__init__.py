@@ -1,6 +1,6 @@
 """Which graphs each published system tells apart, beside what its paper proves."""
 
-from policylearn.studies.theory.systems.families import FAMILIES, Family, load_family
+from policylearn.studies.theory.systems.families import FAMILIES, PairFamily, load_family
 from policylearn.studies.theory.systems.measure import Telling, TellingConfig, Told, all_configs, measure_telling
 from policylearn.studies.theory.systems.records import (
     TellingRecord,
@@ -14,7 +14,7 @@ from policylearn.studies.theory.systems.subjects import SUBJECTS, Proven, Subjec
 __all__ = [
     "FAMILIES",
     "SUBJECTS",
-    "Family",
+    "PairFamily",
     "Proven",
     "Subject",
     "Telling",

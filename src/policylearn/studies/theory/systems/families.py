@@ -18,7 +18,7 @@ REFERENCE_GRAPHS = 24
 
 
 @dataclass(frozen=True)
-class Family:
+class PairFamily:
     """Graphs, which of them are not isomorphic, and which are.
 
     Args:
@@ -35,7 +35,7 @@ class Family:
     alike: Array
 
 
-def load_family(name: str, most_pairs: int | None = None) -> Family:
+def load_family(name: str, most_pairs: int | None = None) -> PairFamily:
     """SR25's 15 graphs, CSL's 10 classes with two graphs each, or EXP's pairs.
 
     Args:
@@ -58,12 +58,12 @@ def load_family(name: str, most_pairs: int | None = None) -> Family:
     return with_copies(chosen, [(2 * pair, 2 * pair + 1) for pair in range(len(kept))], [])
 
 
-def with_copies(graphs: PackedGraphs, pairs: list[tuple[int, int]], alike: list[tuple[int, int]]) -> Family:
+def with_copies(graphs: PackedGraphs, pairs: list[tuple[int, int]], alike: list[tuple[int, int]]) -> PairFamily:
     """The family with one permuted copy of every graph."""
     count = len(graphs)
     both = join([bare(graphs), permuted(bare(graphs), np.random.default_rng(0))])
     alike = alike + [(graph, count + graph) for graph in range(count)]
-    return Family(both, np.array(pairs), np.array(alike))
+    return PairFamily(both, np.array(pairs), np.array(alike))
 
 
 def bare(graphs: PackedGraphs) -> PackedGraphs:
@@ -93,7 +93,7 @@ def permuted(graphs: PackedGraphs, random: np.random.Generator) -> PackedGraphs:
     return replace(graphs, x=x, edge_index=edges)
 
 
-def reference_graphs(family: Family) -> PackedGraphs:
+def reference_graphs(family: PairFamily) -> PackedGraphs:
     """Random graphs of the same numbers of nodes and edges, with labels drawn as often as the family has them."""
     random, chosen = np.random.default_rng(1), []
     for place in np.linspace(0, len(family.graphs) - 1, REFERENCE_GRAPHS).round().astype(int):

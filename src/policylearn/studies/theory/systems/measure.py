@@ -25,7 +25,7 @@ from policylearn.models import (
 )
 from policylearn.nn import Features
 from policylearn.settings import PolicyName
-from policylearn.studies.theory.systems.families import Family, load_family, reference_graphs
+from policylearn.studies.theory.systems.families import PairFamily, load_family, reference_graphs
 from policylearn.studies.theory.systems.readings import Said
 from policylearn.studies.theory.systems.subjects import SUBJECTS, Subject, find_subject
 
@@ -132,7 +132,7 @@ def measure_telling(config: TellingConfig, report: Callable[[float], None] = lam
 
 
 def measure_family(
-    config: TellingConfig, family: Family, report: Callable[[float], None] = lambda _share: None
+    config: TellingConfig, family: PairFamily, report: Callable[[float], None] = lambda _share: None
 ) -> Telling:
     """The same for graphs that are handed in; see `measure_telling`."""
     subject = find_subject(config.subject)
@@ -157,7 +157,7 @@ def measure_family(
     return Telling(len(told), int(told.sum()), drawn, tuple(left), tuple(draws))
 
 
-def compare(said: list[Said], family: Family) -> tuple[Told, Array, Array | None]:
+def compare(said: list[Said], family: PairFamily) -> tuple[Told, Array, Array | None]:
     """Differences of isomorphic graphs and of the others, in units of the largest output."""
     means = torch.stack([one.mean for one in said])
     scale = float(means.abs().max())
