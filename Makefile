@@ -30,6 +30,7 @@ help:
 	@echo "            left out: policylearn bench (all datasets, all methods), python -m benchmarks.full_bag (12 minutes of a processor)"
 	@echo "            and python -m benchmarks.against OLD NEW (two checkouts), python -m benchmarks.ablation_table and python -m benchmarks.systems_table (write them into the docs)"
 	@echo "            and python -m benchmarks.service_load RUN (32 clients against policylearn serve, on loopback alone)"
+	@echo "            and, on finished runs or for hours, python -m benchmarks.coverage, benchmarks.drawn_bags, benchmarks.early_stops and benchmarks.structures"
 
 demo: $(READY)
 	@echo "demo: train three policies on synthetic graphs and write demo/report.html"
