@@ -68,6 +68,15 @@ def test_the_folder_holds_the_held_out_rows(table: Path, ensemble: Path) -> None
     assert measured["labels"] == 15
 
 
+def test_info_works_on_ensembles(ensemble: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    metrics = json.loads((ensemble / "metrics.json").read_text())
+    assert main(["info", str(ensemble)]) == 0
+    said = capsys.readouterr().out
+    assert "3 members that differ by their seed" in said
+    assert f"{metrics['test']:.6g}" in said
+    assert ", ".join(f"{one:.4g}" for one in metrics["members"]) in said
+
+
 def test_predict_writes_deviation_and_interval(ensemble: Path, table: Path, tmp_path: Path) -> None:
     out = tmp_path / "out.csv"
     for level, narrower in (("0.5", True), ("0.9", False)):

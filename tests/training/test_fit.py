@@ -64,7 +64,7 @@ def test_the_best_epochs_weights_are_kept(graphs: Path, tmp_path: Path) -> None:
     config = tiny_config(graphs, optim={"learning_rate": 0.05}, fit={"epochs": 12})
     done = fit(config, load_source(config.data), tmp_path / "run")
     curve = read_history(tmp_path / "run" / "history.csv")
-    assert done.metrics["best_epoch"] == int(np.argmin(curve["valid"]))
+    assert done.metrics["best_epoch"] == int(np.argmin(curve["valid"])) + 1
     assert done.metrics["valid"] == pytest.approx(min(curve["valid"]), abs=1e-7)
 
 
@@ -143,7 +143,7 @@ def test_folds_report_the_best_epoch_of_the_mean_curve(tmp_path: Path) -> None:
     done = train(config, load_source(config.data), tmp_path / "run")
     curves = np.array([read_history(tmp_path / "run" / f"fold-{k}" / "history.csv")["valid"] for k in range(10)])
     best = int(curves.mean(0).argmax())
-    assert done.metrics["best_epoch"] == best
+    assert done.metrics["best_epoch"] == best + 1
     assert done.metrics["test"] == pytest.approx(curves[:, best].mean())
     assert done.metrics["test_deviation"] == pytest.approx(curves[:, best].std())
     assert len(done.metrics["folds"]) == 10

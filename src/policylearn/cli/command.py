@@ -43,7 +43,12 @@ class Parser(argparse.ArgumentParser):
         self.choices = f"[{choices}]" if choices and optional else choices
 
     def add_argument(self, *names: str, **options: Any) -> Any:
-        """As argparse has it, but ``type`` is a type, such as ``int | None``, and the help says the default."""
+        """As argparse has it, but ``type`` is a type, such as ``int | None``, and the help says the default.
+
+        An option of several words can be given several times: all of its words count.
+        """
+        if options.get("nargs") == "+":
+            options.setdefault("action", GatherAction)
         action = super().add_argument(*names, **typed(names[-1], options))
         if action.required:  # argparse would stop at what is missing with words of its own
             action.required = False
@@ -53,7 +58,7 @@ class Parser(argparse.ArgumentParser):
     def parse(self, words: Sequence[str]) -> Namespace:
         """The options that the words say."""
         see = f"see '{self.prog} --help'"
-        words, found = self._take_open(words)
+        words, found = self._take_open([self._as_declared(word) for word in words])
         try:
             options, unknown = self.parse_known_args(list(words))
         except argparse.ArgumentError as error:
@@ -70,6 +75,17 @@ class Parser(argparse.ArgumentParser):
             raise UsageError(f"'{self.prog}' needs {', '.join(missing)}; {see}")
         vars(options).update(found)
         return options
+
+    def _as_declared(self, word: str) -> str:
+        """An option as it is declared: hyphens and underscores in a name are the same."""
+        name, given, value = word.partition("=")
+        if not name.startswith("--") or name in self._option_string_actions:
+            return word
+        known = {option.replace("_", "-"): option for option in self.long_names()}
+        declared = known.get(name.replace("_", "-"), name)
+        if self.open_groups and name.startswith(tuple(self.open_groups)):
+            declared = "--" + name.removeprefix("--").replace("-", "_")
+        return declared + given + value
 
     def _take_open(self, words: Sequence[str]) -> tuple[list[str], dict[str, Any]]:
         """The words without options of open groups, and what those say, read as YAML."""
@@ -114,6 +130,20 @@ class Parser(argparse.ArgumentParser):
             if action in self.needed or not action.option_strings
         ]
         return " ".join([self.prog, *words, "[options]"])
+
+
+class GatherAction(argparse.Action):
+    """Keeps the words of an option each time that it is given; the first time they replace the default."""
+
+    def __call__(self, parser: Any, namespace: Namespace, values: Any, option_string: str | None = None) -> None:
+        """Add the words."""
+        before = getattr(namespace, self.dest, None)
+        gathered = GatheredWords(before) if isinstance(before, GatheredWords) else GatheredWords()
+        setattr(namespace, self.dest, GatheredWords([*gathered, *values]))
+
+
+class GatheredWords(list[Any]):
+    """Words that were given, as opposed to a default."""
 
 
 def typed(name: str, options: dict[str, Any]) -> dict[str, Any]:

@@ -7,7 +7,8 @@ from argparse import Namespace
 from pathlib import Path
 
 from policylearn.cli.command import Command, Parser
-from policylearn.cli.printing import quiet_lightning
+from policylearn.cli.printing import spoken_notes
+from policylearn.cli.stopping import stop_signals
 
 HELP = "compare policies, estimators, systems or recipes over datasets with paired seeds"
 ABOUT = (
@@ -44,13 +45,13 @@ def run(options: Namespace) -> int:
     from policylearn.studies.compare.plan import CompareJob, jobs_of
     from policylearn.studies.compare.summary import draw
 
-    quiet_lightning()
     comparison = read_comparison(options.comparison)
     folder = options.output or Path("results/compare") / comparison.name
     console = Console(stderr=True)
     if not options.report:
         total = len(jobs_of(comparison))
-        with progress_bars(console) as progress:
+        kept = "finished trainings and checkpoints are kept; call the same command again to continue"
+        with spoken_notes(console), stop_signals(lambda: kept), progress_bars(console) as progress:
             trainings, epochs = add_bar(progress, "trainings", total), add_bar(progress, "epochs")
 
             def bar(job: CompareJob) -> list[TrainingBar]:

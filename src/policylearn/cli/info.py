@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from argparse import Namespace
 from collections.abc import Iterable
 from pathlib import Path
@@ -43,10 +42,10 @@ def run(options: Namespace) -> int:
         return 0
     from policylearn.settings.run_files import batch_warning, read_run_files
 
-    folder, folds = find_folds(options.run)
+    folder, parts = find_parts(options.run)
     found = read_run_files(folder)
     facts = found.facts
-    print_table(two_columns(str(options.run), describe(found, folds)))
+    print_table(two_columns(str(options.run), describe(found, options.run, parts)))
     if facts["dataset"].get("caveat"):
         warn(f"{facts['dataset']['name']}: {facts['dataset']['caveat']}", console)
     if facts["depends_on_batch"]:
@@ -105,22 +104,35 @@ def devices() -> Iterable[tuple[str, str]]:
     yield "kernels", f"{kernels} (POLICYLEARN_KERNELS is {wanted_kernels()})"
 
 
-def find_folds(folder: Path) -> tuple[Path, dict[str, Any] | None]:
-    """The folder to read and, where it is one of several folds, the metrics of all of them together."""
-    from policylearn.settings.run_files import FACTS, METRICS
+def find_parts(folder: Path) -> tuple[Path, int]:
+    """The folder to read, and of how many folds or members it is the first; 0 for a run by itself."""
+    from policylearn.settings.run_files import FACTS
 
-    first = folder / "fold-0"
-    if (folder / FACTS).exists() or not (folder / METRICS).exists() or not first.is_dir():
-        return folder, None
-    return first, json.loads((folder / METRICS).read_text(encoding="utf-8"))
+    for pattern, first in (("fold-*", "fold-0"), ("member-*", "member-1")):
+        if (folder / first / FACTS).exists() and not (folder / FACTS).exists():
+            return folder / first, sum((path / FACTS).exists() for path in folder.glob(pattern))
+    return folder, 0
 
 
-def describe(found: RunFiles, folds: dict[str, Any] | None) -> Iterable[tuple[str, str]]:
-    """A run in short."""
+def describe(found: RunFiles, folder: Path, parts: int) -> Iterable[tuple[str, str]]:
+    """A run in short.
+
+    Args:
+        found: the run, or the first of its folds or members.
+        folder: of all of them together.
+        parts: how many folds or members there are.
+    """
+    from policylearn.settings.run_files import ENSEMBLE, read_metrics
+
     config, facts, task = found.config, found.facts, found.facts["task"]
-    metrics = found.metrics if folds is None else folds
+    metrics = read_metrics(folder, facts) if parts else found.metrics
     data = facts["dataset"]
-    fold = "" if facts["fold"] is None or folds else f", fold {facts['fold']}"
+    fold = "" if facts["fold"] is None or found.folder.name == "fold-0" else f", fold {facts['fold']}"
+    if parts and found.folder.name.startswith("member-"):
+        whole = "" if (folder / ENSEMBLE).exists() else ", not all finished"
+        yield "ensemble", f"{parts} members that differ by their seed{whole}"
+    elif parts:
+        yield "folds", f"{parts}{'' if metrics else ', not all finished'}"
     yield "data", f"{data['name']}, {data['graphs']:,} graphs{fold}, fingerprint {data['fingerprint'][:12]}"
     names = f" ({', '.join(task['classes'])})" if task["classes"] else ""
     yield "task", f"{task['kind']} of {', '.join(task['targets'])}{names}, one prediction per {task['level']}"
@@ -173,9 +185,17 @@ def figures(metrics: dict[str, Any]) -> Iterable[tuple[str, str]]:
         return
     better = "higher" if metrics["higher_is_better"] else "lower"
     deviation = f" ± {metrics['test_deviation']:.4g} over {len(metrics['folds'])} folds" if "folds" in metrics else ""
-    yield f"valid {metrics['metric']}", f"{metrics['valid']:.6g} ({better} is better)"
-    yield f"test {metrics['metric']}", f"{metrics['test']:.6g}{deviation}"
-    yield "best epoch", f"{metrics['best_epoch'] + 1} of {metrics['epochs']}, {metrics['seconds']:.0f} s in all"
+    unscored = metrics.get("unscored", {})
+    for part, more in (("valid", f" ({better} is better)"), ("test", deviation)):
+        value = metrics[part]
+        told = f"{value:.6g}{more}" if value is not None else f"none: {unscored.get(part, 'no part could be scored')}"
+        yield f"{part} {metrics['metric']}", told
+    if "members" in metrics:
+        each = ", ".join("-" if one is None else f"{one:.4g}" for one in metrics["members"])
+        yield f"test {metrics['metric']} of each", each
+    if "diverged" in metrics:
+        yield "ended early", f"the loss was no number any more in epoch {metrics['diverged']}"
+    yield "best epoch", f"{metrics['best_epoch']} of {metrics['epochs']}, {metrics['seconds']:.0f} s in all"
     counts = metrics["parameters"]
     yield "weights", f"{counts['prediction']:,} prediction + {counts['selection']:,} selection"
 

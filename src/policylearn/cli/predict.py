@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import os
-import signal
-import sys
 from argparse import Namespace
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from types import FrameType
 from typing import TYPE_CHECKING
 
 from policylearn.cli.command import Command, Parser
 from policylearn.cli.evaluate import DRAWS
 from policylearn.cli.printing import warn
+from policylearn.cli.stopping import stop_signals
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -85,7 +83,7 @@ def run(options: Namespace) -> int:
     if workers < 1:
         raise ValueError(f"'workers' must be >= 1 (got {workers})")
     wanted = Wanted(options.batch_size, options.picks, options.interval, workers)
-    with stopping(), progress_bar(console, source) as progress:
+    with stop_signals(lambda: "nothing was written"), progress_bar(console, source) as progress:
         if source.suffix == ".npz":
             written = predict_packed(predictor, source, output, wanted, progress=progress)
         else:
@@ -104,23 +102,6 @@ def summary(predictor: Predictor, output: Path, written: Written) -> str:
     *names, error = written.columns
     text = f"{output}: {written.rows - written.failed:,} of {written.rows:,} rows predicted ({', '.join(names)})"
     return text + (f"; {written.failed:,} failed, column '{error}' says why" if written.failed else "")
-
-
-@contextmanager
-def stopping() -> Iterator[None]:
-    """Turn the polite signal to stop into an exit that clears up, as Ctrl-C does: no half file is left behind."""
-
-    def stop(number: int, frame: FrameType | None) -> None:
-        raise SystemExit(128 + number)
-
-    before = signal.signal(signal.SIGTERM, stop)
-    try:
-        yield
-    except KeyboardInterrupt:
-        sys.stderr.write("interrupted: nothing was written\n")
-        raise SystemExit(128 + signal.SIGINT) from None
-    finally:
-        signal.signal(signal.SIGTERM, before)
 
 
 @contextmanager

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-import logging
-from typing import TYPE_CHECKING
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -24,15 +26,28 @@ def warn(text: str, console: Console) -> None:
     console.print(f"⚠ {text}", style="yellow", highlight=False, markup=False, soft_wrap=True)
 
 
+@contextmanager
+def spoken_notes(console: Console) -> Iterator[None]:
+    """Print what trainings say of themselves as yellow lines, when they say it."""
+    from policylearn.settings.notes import RunNote
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", RunNote)
+        plain = warnings.showwarning
+
+        def show(message: Any, category: type[Warning], *place: Any, **more: Any) -> None:
+            if issubclass(category, RunNote):
+                warn(str(message), console)
+            else:
+                plain(message, category, *place, **more)
+
+        warnings.showwarning = show
+        yield
+
+
 def print_table(table: RenderableType, pipe_width: int = PIPE_WIDTH) -> None:
     """A table in the width of the terminal, or of a pipe."""
     from rich.console import Console
 
     console = Console()
     Console(width=None if console.is_terminal else pipe_width).print(table)
-
-
-def quiet_lightning() -> None:
-    """Lightning's own lines are left out; the progress bar says what matters."""
-    for name in ("lightning.pytorch", "lightning.fabric"):
-        logging.getLogger(name).setLevel(logging.WARNING)

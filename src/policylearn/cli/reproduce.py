@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from policylearn.cli.command import Command, Parser
-from policylearn.cli.printing import print_table, quiet_lightning, say
+from policylearn.cli.printing import print_table, say, spoken_notes
+from policylearn.cli.stopping import stop_signals
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -63,7 +64,6 @@ def run(options: Namespace) -> int:
 
     from policylearn.studies.experiments import TABLES, open_ledger, plan, write_report
 
-    quiet_lightning()
     console, ledger = Console(stderr=True), open_ledger(options.results)
     if options.table is None and not options.report:
         return list_tables(ledger)
@@ -143,7 +143,8 @@ def run_with_bars(jobs: list[Job], ledger: Ledger, seconds: float | None, consol
     from policylearn.cli.training_progress import TrainingBar
     from policylearn.studies.experiments import run_table
 
-    with progress_bars(console) as progress:
+    kept = "finished runs and checkpoints are kept; call the same command again to continue"
+    with spoken_notes(console), stop_signals(lambda: kept), progress_bars(console) as progress:
         everything, current = add_bar(progress, "runs", len(jobs)), add_bar(progress, "epochs")
 
         def after(job: Job) -> None:

@@ -9,7 +9,7 @@ import textwrap
 from argparse import Namespace
 from typing import Any, get_origin, get_type_hints
 
-from policylearn.cli.command import Parser, typed
+from policylearn.cli.command import GatherAction, Parser, typed
 from policylearn.settings import RunConfig
 from policylearn.settings.parsing import is_group, is_open, settings_of
 from policylearn.wording import without_none, write_value
@@ -40,7 +40,7 @@ def add_group(parser: Parser, config: Any, prefix: str, hidden: bool = False) ->
         default = getattr(config, name)
         text = texts[name].rstrip(".")
         text += "" if default in (None, "", (), {}) else f" (default: {write_value(default)})"
-        several = {"nargs": "+"} if get_origin(hint) is tuple else {}
+        several = {"nargs": "+", "action": GatherAction} if get_origin(hint) is tuple else {}
         kind_of_word = str if several else hint
         options = typed(prefix + name, {"type": kind_of_word, "help": text, "default": argparse.SUPPRESS} | several)
         options.setdefault("metavar", name.upper())

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from policylearn.cli.command import Command, Parser
-from policylearn.cli.printing import quiet_lightning, say
+from policylearn.cli.printing import say, spoken_notes
+from policylearn.cli.stopping import stop_signals
 from policylearn.cli.train import add_run_options, default_folder, make_config
 
 if TYPE_CHECKING:
@@ -46,7 +47,6 @@ def run(options: Namespace) -> int:
     from policylearn.training.grid import read_grid
     from policylearn.training.sweep import sweep
 
-    quiet_lightning()
     config = read_options(options)
     if config.fit.devices > 1:
         raise ValueError(
@@ -62,7 +62,8 @@ def run(options: Namespace) -> int:
         source = load_source(config.data)
     say(f"{len(grid.combinations())} combinations of {', '.join(grid.values)}; folder {folder}", console)
     metric = source.dataset.task.metric
-    with progress_bars(console) as progress:
+    kept = "finished trials and checkpoints are kept; call the same command again to continue"
+    with spoken_notes(console), stop_signals(lambda: kept), progress_bars(console) as progress:
         trials, epochs = add_bar(progress, "trials", len(grid.combinations())), add_bar(progress, "epochs")
 
         def tell(standing: Standing) -> None:

@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from policylearn.cli.command import Command, Parser
-from policylearn.cli.printing import quiet_lightning, say, warn
+from policylearn.cli.printing import say, spoken_notes, warn
 from policylearn.cli.setting_options import add_settings, given_settings
+from policylearn.cli.stopping import kept_in, stop_signals
 from policylearn.settings.choices import COUNTING
 
 if TYPE_CHECKING:
@@ -43,6 +44,10 @@ SHORTHANDS = {
     "fold": ("data.fold", "one fold instead of all (short for --data.fold)", int),
     "on_error": ("data.on_error", "raise or skip, for broken rows of a CSV (short for --data.on_error)", str),
 }
+
+
+DIVERGED = 1
+"""The exit code of a training that ended early because its loss was no number any more."""
 
 
 def add_options(parser: Parser) -> None:
@@ -79,43 +84,54 @@ def run(options: Namespace) -> int:
     """Train, with a progress bar, and say where the run is."""
     from rich.console import Console
 
-    from policylearn.cli.progress import add_bar, progress_bars
-    from policylearn.cli.training_progress import TrainingBar
-    from policylearn.training import Trained, load_source, train, train_ensemble
+    from policylearn.training import load_source
+    from policylearn.training.resources import check_device, with_possible_picks
 
-    quiet_lightning()
     console = Console(stderr=True)
     config = make_config(options)
     if options.ensemble < 1:
         raise ValueError(f"'ensemble' must be >= 1 (got {options.ensemble})")
-    folder = options.output or default_folder(config, options.ensemble)
+    check_device(config.fit)
     with console.status(f"loading {config.data.name}"):
         source = load_source(config.data)
-    announce(console, config, source, folder)
+    with spoken_notes(console):
+        config = with_possible_picks(config, source.dataset)
+        folder = options.output or default_folder(config, options.ensemble)
+        announce(console, config, source, folder)
+        with stop_signals(lambda: kept_in(folder, options.words)):
+            return train_and_report(options, config, source, folder, console)
+
+
+def train_and_report(options: Namespace, config: RunConfig, source: Source, folder: Path, console: Console) -> int:
+    """Train, score, and print what came out; the exit code."""
+    from rich.console import Console as Output
+
+    from policylearn.cli.progress import add_bar, progress_bars
+    from policylearn.cli.training_progress import TrainingBar
+    from policylearn.settings.run_files import METRICS
+    from policylearn.training import Trained, train, train_ensemble
 
     metric, first = source.dataset.task.metric, int(os.environ.get("LOCAL_RANK", 0)) == 0
-    with progress_bars(console, disable=not first) as progress:
+    before = (folder / METRICS).stat().st_mtime_ns if (folder / METRICS).exists() else None
+    with progress_bars(console, disable=not (first and console.is_terminal)) as progress:
 
         def callbacks_of(title: str) -> Sequence[lightning.Callback]:
-            return [TrainingBar(progress, add_bar(progress, title), title, metric)]
+            return [TrainingBar(progress, add_bar(progress, title), title, metric)] if first else []
 
         if options.ensemble > 1:
             train_ensemble(config, source, folder, options.ensemble, resume=options.resume, callbacks_of=callbacks_of)
             done = Trained(folder, {})
         else:
             done = train(config, source, folder, resume=options.resume, callbacks_of=callbacks_of)
-    if first:
-        outcomes = finish_all(folder, source, config)
-        baseline = leave_notes(folder, source, config, options)
-        report(
-            Console(),
-            config,
-            source,
-            done if done.metrics else Trained(folder, outcomes[0].metrics),
-            outcomes,
-            baseline,
-        )
-    return 0
+    if not first:
+        return 0
+    if before is not None and options.ensemble == 1 and (folder / METRICS).stat().st_mtime_ns == before:
+        say(f"{folder}: was finished already, so nothing was trained", console)
+    outcomes = finish_all(folder, source, config)
+    baseline = leave_notes(folder, source, config, options)
+    known = done if done.metrics else Trained(folder, outcomes[0].metrics)
+    report(Output(), config, source, known, outcomes, baseline)
+    return DIVERGED if any("diverged" in one.metrics for one in outcomes) else 0
 
 
 def finish_all(folder: Path, source: Source, config: RunConfig) -> list[Outcome]:
@@ -131,21 +147,16 @@ def finish_all(folder: Path, source: Source, config: RunConfig) -> list[Outcome]
 def make_config(options: Namespace) -> RunConfig:
     """The paper's settings for this dataset and policy (or those of --config), then what the user said."""
     from policylearn.settings.parsing import nested
-    from policylearn.training import RunConfig, changed, read_config
-    from policylearn.training.presets import preset
+    from policylearn.training import changed, read_config, run_config
 
     given = given_settings(options)
     for name, (key, _, _) in SHORTHANDS.items():
         value = getattr(options, name)
         given |= {} if value is None else {key: value}
-    if options.config is not None:
-        base = read_config(options.config)
-    else:
-        usual = RunConfig().selection
-        name, picks = given.get("selection.name", usual.name), given.get("selection.picks", usual.picks)
-        base = preset(options.dataset, name, picks, given.get("recipe"), model=given.get("model", RunConfig().model))
-    given |= {"data.name": options.dataset} | ({"data.target": options.target} if options.target else {})
-    return changed(base, nested(given), "the command line")
+    given |= {"data.target": options.target} if options.target else {}
+    if options.config is None:
+        return run_config(options.dataset, given, source="the command line")
+    return changed(read_config(options.config), nested(given | {"data.name": options.dataset}), "the command line")
 
 
 def leave_notes(folder: Path, source: Source, config: RunConfig, options: Namespace) -> Baseline | None:
@@ -188,6 +199,8 @@ def announce(console: Console, config: RunConfig, source: Source, folder: Path) 
     if source.report is not None:
         say(source.report.summary(), console)
         say(f"task: {source.explanation}", console)
+        if source.split_note:
+            say(f"split: {source.split_note}", console)
     if dataset.caveat:
         warn(f"{dataset.name}: {dataset.caveat}", console)
     sizes = " / ".join(
@@ -225,7 +238,7 @@ def report(
         metrics["metric"],
         f"{metrics['valid']:.4f}" if metrics["valid"] is not None else "-",
         f"{metrics['test']:.4f}{deviation}" if metrics["test"] is not None else "-",
-        str(metrics["best_epoch"] + 1),
+        str(metrics["best_epoch"]),
         str(metrics["epochs"]),
         f"{metrics['seconds']:.0f}",
         f"{sum(metrics['parameters'].values()):,}",

@@ -102,7 +102,7 @@ def draw_family(name: str, target: str | None, generator: np.random.Generator) -
     return Dataset(name, graphs, task, official_splits(graphs, name))
 
 
-def load_file(path: Path, *, target: str | None = None, task: Task | None = None) -> Dataset:
+def load_file(path: str | Path, *, target: str | None = None, task: Task | None = None) -> Dataset:
     """A packed file of one's own.
 
     Args:
@@ -110,6 +110,7 @@ def load_file(path: Path, *, target: str | None = None, task: Task | None = None
         target: one of its ``y_names``; None takes all columns.
         task: what to predict; None infers it from ``y`` (see `infer_task`).
     """
+    path = Path(path)
     graphs = PackedGraphs.load(path)
     if target is not None:
         graphs = choose_column(graphs, target, str(path))

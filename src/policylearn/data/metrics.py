@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 from torchmetrics import Metric
 from torchmetrics.utilities import dim_zero_cat
 
-from policylearn.data.packed import DataError
+from policylearn.data.packed import Array, DataError
 from policylearn.data.tasks import Task
 
 
@@ -23,6 +24,28 @@ def build_metric(task: Task) -> Metric:
         "rocauc": RocAuc,
     }
     return metrics[task.metric](task)
+
+
+def why_unscored(task: Task, y: Array) -> str | None:
+    """Why the metric of a task cannot be worked out over these targets, in words; None where it can.
+
+    Args:
+        task: what is predicted.
+        y: the targets of a part as they are stored, ``(R, K)`` or ``(R,)``.
+    """
+    if not len(y):
+        return "it has no rows"
+    if task.kind == "classes":
+        return None
+    columns = y.reshape(len(y), -1)
+    if np.isnan(columns).all():
+        return "it has no labels"
+    if task.metric != "rocauc" or ((columns == 0).any(axis=0) & (columns == 1).any(axis=0)).any():
+        return None
+    only = np.unique(columns[~np.isnan(columns)]).astype(int)
+    if len(only) > 1:
+        return "no target has both labels there"
+    return f"all its labels are {task.classes[only[0]] if task.classes else only[0]}, and ROC-AUC needs both"
 
 
 class _TaskMetric(Metric):
@@ -79,6 +102,20 @@ class _ColumnMean(_TaskMetric):
         if not bool(usable.any()):
             raise DataError(f"'{self.task.metric}' needs at least one label; none of the targets seen so far has one")
         return self.total[usable] / self.count[usable]
+
+
+class MeanLoss(_ColumnMean):
+    """The task's own loss, a mean over all labels: what chooses the epoch where the metric cannot."""
+
+    higher_is_better = False
+
+    def update(self, output: Tensor, y: Tensor) -> None:
+        """Take in raw outputs and stored targets."""
+        self.add(*self.task.loss_terms(output.detach(), y))
+
+    def compute(self) -> Tensor:
+        """The loss over everything seen."""
+        return (self.total.sum() / self.count.sum().clamp(min=1)).float()
 
 
 class MeanAbsoluteError(_ColumnMean):

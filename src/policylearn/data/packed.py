@@ -120,16 +120,18 @@ class PackedGraphs:
                 f" (ids 0 to {self.num_nodes[graph] - 1}); node ids must be local to their graph"
             )
 
-    def save(self, path: Path) -> None:
+    def save(self, path: str | Path) -> None:
         """Write one compressed ``.npz``, atomically: the file is whole or absent."""
+        path = Path(path)
         arrays = {name: getattr(self, name) for name in GRAPH_ARRAYS} | dict(self.extras)
         arrays |= structures_to_arrays(self.structures)
         with replacing(path) as part, part.open("wb") as file:
             np.savez_compressed(file, allow_pickle=False, **arrays)
 
     @staticmethod
-    def load(path: Path) -> PackedGraphs:
+    def load(path: str | Path) -> PackedGraphs:
         """Read a file that `save` wrote, or one in the same layout."""
+        path = Path(path)
         if not path.exists():
             raise DataError(f"{path}: no such file; check the path, or point POLICYLEARN_DATA at its folder")
         arrays = read_arrays(path)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -9,8 +11,11 @@ import numpy as np
 from rdkit import Chem, rdBase
 
 from policylearn.data.molecules import read_smiles, without_valence_check
-from policylearn.data.packed import DataError
-from policylearn.data.splits import Split, check_fractions
+from policylearn.data.packed import Array, DataError
+from policylearn.data.splits import PARTS, Split, check_fractions
+
+FOLDS = 10
+"""Of which one validates and one tests."""
 
 
 def scaffold_split(
@@ -27,10 +32,7 @@ def scaffold_split(
         source: for messages.
     """
     check_fractions(fractions)
-    groups: dict[str, list[int]] = {}
-    with rdBase.BlockLogs():
-        for row, text in enumerate(smiles):
-            groups.setdefault(scaffold(text, f"{source}, row {row}"), []).append(row)
+    groups = scaffold_groups(smiles, source)
     total = len(smiles)
     limits = (fractions[0] * total, (fractions[0] + fractions[1]) * total)
     train: list[int] = []
@@ -45,6 +47,78 @@ def scaffold_split(
             test += group
     parts = (np.sort(np.array(part, dtype=np.int64)) for part in (train, valid, test))
     return Split(*parts).validate(total, f"{source}, scaffold split")
+
+
+def scaffold_groups(smiles: Sequence[str], source: str = "the molecules") -> dict[str, list[int]]:
+    """The rows of each core."""
+    groups: dict[str, list[int]] = {}
+    with rdBase.BlockLogs():
+        for row, text in enumerate(smiles):
+            groups.setdefault(scaffold(text, f"{source}, row {row}"), []).append(row)
+    return groups
+
+
+def with_rare_labels(split: Split, smiles: Sequence[str], labels: Array, source: str = "the molecules") -> Split:
+    """A scaffold split whose parts hold more of the labels, where there is one; else the split as it is.
+
+    Cores stay together. They are cut into ten folds with like shares of the labels, of which one validates and one
+    tests: those that leave the fewest labels out of a part.
+
+    Args:
+        split: the usual one, which stays where all of its parts hold every label.
+        smiles: a molecule per row.
+        labels: one column per target; NaN where it is not known.
+        source: for messages.
+
+    Shapes:
+        labels ``(R, K)``.
+    """
+    missing = count_missing(split, labels)
+    groups = scaffold_groups(smiles, source) if missing else {}
+    if len(groups) < FOLDS:
+        return split
+    core = np.empty(len(smiles), dtype=np.int64)
+    for number, rows in enumerate(groups.values()):
+        core[rows] = number
+    from sklearn.model_selection import StratifiedGroupKFold
+
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=".*least populated class.*")
+        cut = StratifiedGroupKFold(FOLDS).split(core, rarest_labels(labels), core)
+        folds = [held for _, held in cut]
+    best = split
+    for valid, test in itertools.permutations(range(FOLDS), 2):
+        train = np.sort(np.concatenate([fold for number, fold in enumerate(folds) if number not in (valid, test)]))
+        if not (len(train) and len(folds[valid]) and len(folds[test])):
+            continue
+        tried = Split(train, folds[valid], folds[test])
+        found = count_missing(tried, labels)
+        if found < missing:
+            best, missing = tried, found
+    return best.validate(len(smiles), f"{source}, scaffold split")
+
+
+def count_missing(split: Split, labels: Array) -> int:
+    """How often a label is in no row of a part, of those that there are three of at least."""
+    missing = 0
+    for column in labels.T:
+        values, counts = np.unique(column[~np.isnan(column)], return_counts=True)
+        for value in values[counts >= len(PARTS)]:
+            missing += sum(not (column[getattr(split, part)] == value).any() for part in PARTS)
+    return missing
+
+
+def rarest_labels(labels: Array) -> Array:
+    """One class per row: the rarest of its labels, over all columns; rows without any share one."""
+    found = np.zeros(len(labels), dtype=np.int64)
+    fewest = np.full(len(labels), len(labels) + 1)
+    name = 0
+    for column in labels.T:
+        for value, count in zip(*np.unique(column[~np.isnan(column)], return_counts=True), strict=True):
+            name += 1
+            rows = (column == value) & (count < fewest)
+            found[rows], fewest[rows] = name, count
+    return found
 
 
 def scaffold(smiles: str, source: str = "the molecule") -> str:

@@ -43,6 +43,12 @@ def targets_are_per_node(graphs: PackedGraphs) -> bool:
     return len(graphs.y) != len(graphs)
 
 
+def targets_of(graphs: PackedGraphs, rows: Array) -> Array:
+    """The targets of some graphs, or of their nodes."""
+    y: Array = graphs.y[gather(graphs.node_ptr, rows)[0] if targets_are_per_node(graphs) else rows]
+    return y
+
+
 def take_graphs(graphs: PackedGraphs, indices: Array | Sequence[int]) -> PackedGraphs:
     """The chosen graphs in the given order, with their structures and SMILES.
 

@@ -27,7 +27,9 @@ class Chart:
     curves: Mapping[str, Sequence[Curve]]
 
 
-def draw_charts(charts: Sequence[Chart], path: Path, *, x_label: str = "training steps", width: float = 4.6) -> Path:
+def draw_charts(
+    charts: Sequence[Chart], path: str | Path, *, x_label: str = "training steps", width: float = 4.6
+) -> Path:
     """Draw shares (0 to 1) over steps, panels side by side, and write a PNG.
 
     Args:
@@ -36,6 +38,7 @@ def draw_charts(charts: Sequence[Chart], path: Path, *, x_label: str = "training
         x_label: below each panel.
         width: of a panel, in inches.
     """
+    path = Path(path)
     from matplotlib.ticker import PercentFormatter
 
     if not charts:

@@ -26,7 +26,7 @@ class ExplainedRow:
 
 
 def write_explanation(
-    predictor: Predictor, source: Path, path: Path, *, smiles: str | None = None, most: int = 50
+    predictor: Predictor, source: str | Path, path: str | Path, *, smiles: str | None = None, most: int = 50
 ) -> tuple[int, int]:
     """Write the page; give how many rows it shows, and how many of them have an error instead of an answer.
 
@@ -37,6 +37,7 @@ def write_explanation(
         smiles: the column of molecules; None takes the name that it had in training.
         most: rows that are shown, from the top.
     """
+    source, path = Path(source), Path(path)
     if most < 1:
         raise ValueError(f"'most' must be >= 1 (got {most})")
     if predictor.run.facts.featuriser is None:

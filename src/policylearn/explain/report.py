@@ -73,8 +73,9 @@ class HtmlReport:
     layout: Layout = "circle"
 
 
-def write_report(report: HtmlReport, path: Path) -> Path:
+def write_report(report: HtmlReport, path: str | Path) -> Path:
     """Write the page."""
+    path = Path(path)
     page = Template(files("policylearn.explain").joinpath("page.html").read_text(encoding="utf-8"))
     top = highest(report.panels)
     text = page.substitute(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,7 +21,7 @@ from policylearn.prediction.predictor import Predictor, load
 from policylearn.prediction.run_notes import read_notes
 from policylearn.prediction.scores import NAMES, target_scores
 from policylearn.settings.run_config import POLICY
-from policylearn.settings.run_files import HISTORY, METRICS
+from policylearn.settings.run_files import HISTORY, read_metrics
 from policylearn.training.ensemble import load_members
 from policylearn.training.folds import read_history
 from policylearn.training.runs import Run
@@ -54,13 +53,14 @@ class ScaffoldRow:
     error: float
 
 
-def write_run_report(folder: Path, path: Path | None = None) -> Path:
+def write_run_report(folder: str | Path, path: Path | None = None) -> Path:
     """Write the page of a finished run or ensemble.
 
     Args:
         folder: of the run; it needs no data, as it holds its own held-out rows.
         path: where to; None is ``report.html`` in the folder.
     """
+    folder = Path(folder)
     runs = load_members(folder)
     task = runs[0].facts.task
     parts = read_predictions(folder, task)
@@ -104,8 +104,9 @@ def render(template: str, **values: Any) -> str:
     return pages.get_template(template).render(**values)
 
 
-def load_quietly(folder: Path, *, draws: int = 1) -> Predictor:
+def load_quietly(folder: str | Path, *, draws: int = 1) -> Predictor:
     """The predictor, without the warning on batches that the command has already given."""
+    folder = Path(folder)
     import warnings
 
     from policylearn.prediction.predictor import BatchWarning
@@ -118,8 +119,7 @@ def load_quietly(folder: Path, *, draws: int = 1) -> Predictor:
 def facts_of(folder: Path, runs: Sequence[Run]) -> Iterator[tuple[str, str]]:
     """The figures at the top."""
     run, notes = runs[0], read_notes(folder)
-    own = folder / METRICS
-    metrics = json.loads(own.read_text(encoding="utf-8")) if own.is_file() else run.metrics
+    metrics = read_metrics(folder, {"format": run.facts.format}) or run.metrics
     better = "higher" if metrics["higher_is_better"] else "lower"
     for part in ("test", "valid"):
         if metrics.get(part) is not None:
@@ -143,9 +143,9 @@ def facts_of(folder: Path, runs: Sequence[Run]) -> Iterator[tuple[str, str]]:
         yield (
             "ensemble",
             f"{len(runs)} members, {NAMES[metrics['metric']]} of each: "
-            + ", ".join(f"{one.metrics['test']:.4g}" for one in runs),
+            + ", ".join("-" if one.metrics["test"] is None else f"{one.metrics['test']:.4g}" for one in runs),
         )
-    yield "training", f"best of {metrics['epochs']} epochs: {metrics['best_epoch'] + 1}; {metrics['seconds']:.0f} s"
+    yield "training", f"best of {metrics['epochs']} epochs: {metrics['best_epoch']}; {metrics['seconds']:.0f} s"
 
 
 def score_names(task: Task, parts: dict[str, Predictions]) -> list[str]:
@@ -221,7 +221,7 @@ def learning_curves(runs: Sequence[Run]) -> Iterator[tuple[str, str]]:
         curves = {
             f"member {number + 1}" if len(histories) > 1 else name: list(enumerate(history[column], start=1))
             for number, history in enumerate(histories)
-            if history[column]
+            if np.isfinite(history[column]).any()  # no metric of a part with one class
         }
         if curves:
             yield name, charts.lines(curves, ("epoch", name), f"{name} over epochs")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 from typing import get_args
 
@@ -53,11 +54,23 @@ from policylearn.policies import (
 )
 from policylearn.policies.ranked import NodeScore
 from policylearn.settings import BagConfig, EstimatorName, NetworkConfig, PolicyConfig, PriorName
+from policylearn.settings.notes import RunNote
+
+WITHOUT_EDGES = ("gcn", "sage")
+"""Convolutions that look at who is a neighbour alone."""
 
 
 def build_model(config: ModelConfig) -> SubgraphGNN:
     """The model that a configuration describes."""
     network, rule = config.prediction, build_rule(config.bag)
+    edges = len(config.edge_features.categorical) + config.edge_features.real
+    if edges and network.conv in WITHOUT_EDGES:
+        warnings.warn(
+            f"the convolution '{network.conv}' does not read edge features, and edges have {edges} of them; use gin or"
+            " gatv2 to have them read",
+            RunNote,
+            stacklevel=2,
+        )
     encoder: Encoder
     if config.policy.marks_nothing:
         encoder = _single_stream(network, config)

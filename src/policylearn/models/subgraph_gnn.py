@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from functools import cache
 from typing import Any
 
@@ -22,9 +23,25 @@ from policylearn.nn import (
     dtype_of,
 )
 from policylearn.policies import DrawingPolicy, Evidence, Policy, bags_per_graph, surrogate_loss
+from policylearn.settings.notes import RunNote
 
 STREAMED_ROWS = 1 << 18
 """Rows (node and copy) that a model holds at once at inference; a larger bag is streamed in pieces of copies."""
+
+
+def learns_from_costs_alone(policy: Policy, selection: Selection) -> bool:
+    """Whether a policy has weights that only its surrogate moves, since its marks carry no gradient."""
+    drawn, marks = selection.log_prob, selection.marks
+    return hasattr(policy, "surrogate") and drawn is not None and drawn.requires_grad and marks is None
+
+
+def _say_that_the_policy_does_not_learn(_gradient: Tensor) -> None:
+    warnings.warn(
+        "the policy does not learn from a plain loss of 'model(batch)': its estimator needs"
+        " 'model.objective(batch, y, task.loss_terms).loss.backward()', or take the estimator 'straight_through'",
+        RunNote,
+        stacklevel=2,
+    )
 
 
 class SubgraphGNN(nn.Module):
@@ -67,7 +84,11 @@ class SubgraphGNN(nn.Module):
     def forward(self, batch: AnyBatch, *, generator: torch.Generator | None = None) -> Tensor:
         """Select, then predict, ``(G, outputs)`` (node tasks: ``(N, outputs)``)."""
         graphs = Graphs.of(batch)
-        return self.predict(graphs, self.select(graphs, generator=generator))
+        selection = self.select(graphs, generator=generator)
+        output = self.predict(graphs, selection)
+        if self.training and output.requires_grad and learns_from_costs_alone(self.policy, selection):
+            output.register_hook(_say_that_the_policy_does_not_learn)  # type: ignore[no-untyped-call]
+        return output
 
     def select(self, batch: AnyBatch, *, generator: torch.Generator | None = None) -> Selection:
         """The policy's picks for a batch."""

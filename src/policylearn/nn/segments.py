@@ -6,6 +6,10 @@ import torch
 from torch import Tensor
 
 
+class NoCandidateError(ValueError):
+    """Scores of which none is a number, as those of a training that has diverged."""
+
+
 def segment_sum(values: Tensor, batch: Tensor, num_graphs: int) -> Tensor:
     """Sum over the nodes of each graph, ``(N, ...) -> (G, ...)``."""
     return values.new_zeros(num_graphs, *values.shape[1:]).index_add(0, batch, values)
@@ -57,7 +61,7 @@ def segment_argmax(scores: Tensor, batch: Tensor, num_graphs: int, tolerance: fl
     first = torch.full((num_graphs,), beyond, device=scores.device).scatter_reduce(0, batch, candidates, "amin")
     if num_graphs and int(first.max()) == beyond:
         graph = int(first.argmax())
-        raise ValueError(
+        raise NoCandidateError(
             f"graph {graph} of the batch has no node that can be picked: its scores are NaN or all -inf;"
             " if this comes up in training it has diverged: lower the learning rate or clip gradients"
         )

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import logging
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
@@ -27,9 +25,9 @@ from policylearn.prediction.outcome import finish
 from policylearn.prediction.predictor import Answer, Predictor, load
 from policylearn.settings.parsing import changed, nested
 from policylearn.settings.run_config import RunConfig
-from policylearn.settings.run_files import CONFIG, FACTS, METRICS, WEIGHTS
+from policylearn.settings.run_files import CONFIG, ENSEMBLE, FACTS, METRICS, WEIGHTS
 from policylearn.training.data_source import Source, describe_features
-from policylearn.training.ensemble import ENSEMBLE, train_ensemble
+from policylearn.training.ensemble import train_ensemble
 from policylearn.training.fit import fit
 from policylearn.training.presets import preset
 
@@ -98,7 +96,7 @@ class _PolicyLearnEstimator(BaseEstimator):  # type: ignore[misc]
         dataset = Dataset("memory", graphs, task, (split,))
         source = Source(dataset, *describe_features(graphs, molecules), molecules)
         config = self.run_config(molecules=molecules, seed=seed)
-        with tempfile.TemporaryDirectory(prefix="policylearn-") as name, quiet():
+        with tempfile.TemporaryDirectory(prefix="policylearn-") as name:
             folder = Path(name) / "run"
             if self.ensemble > 1:
                 train_ensemble(config, source, folder, self.ensemble)
@@ -283,17 +281,3 @@ def write_files(files: Mapping[str, bytes], folder: Path) -> None:
             raise ValueError(f"'{name}' is no file of a run; the estimator was not written by policylearn")
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_bytes(content)
-
-
-@contextmanager
-def quiet() -> Iterator[None]:
-    """Lightning's remarks on its hardware, left out."""
-    loggers = [logging.getLogger(name) for name in ("lightning.pytorch", "lightning.fabric")]
-    before = [logger.level for logger in loggers]
-    for logger in loggers:
-        logger.setLevel(logging.WARNING)
-    try:
-        yield
-    finally:
-        for logger, level in zip(loggers, before, strict=True):
-            logger.setLevel(level)

@@ -36,7 +36,7 @@ class LabelledScores:
     failed: tuple[str, ...]
 
 
-def evaluate_table(predictor: Predictor, path: Path, *, smiles: str | None = None) -> LabelledScores:
+def evaluate_table(predictor: Predictor, path: str | Path, *, smiles: str | None = None) -> LabelledScores:
     """Score a run on a table with the columns that it was trained to predict.
 
     Args:
@@ -44,6 +44,7 @@ def evaluate_table(predictor: Predictor, path: Path, *, smiles: str | None = Non
         path: the table.
         smiles: the column of molecules; None takes the name that it had in training.
     """
+    path = Path(path)
     task = predictor.task
     if predictor.run.facts.featuriser is None:
         raise DataError(f"{path}: the run was trained on graphs and cannot read molecules")

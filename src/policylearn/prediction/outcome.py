@@ -19,9 +19,9 @@ from policylearn.prediction.answer_columns import AnswerColumns
 from policylearn.prediction.calibration import Calibration, calibrate, measure_coverage
 from policylearn.prediction.predictor import Answer, Predictor
 from policylearn.prediction.scores import Scores, headline, target_scores
-from policylearn.settings.run_files import METRICS
+from policylearn.settings.run_files import ENSEMBLE, METRICS
 from policylearn.training.data_source import Source
-from policylearn.training.ensemble import ENSEMBLE, load_members
+from policylearn.training.ensemble import load_members
 
 PREDICTIONS = "predictions.csv"
 
@@ -56,7 +56,7 @@ class Outcome:
     metrics: dict[str, Any]
 
 
-def finish(folder: Path, source: Source, *, fold: int = 0) -> Outcome:
+def finish(folder: str | Path, source: Source, *, fold: int = 0) -> Outcome:
     """Predict on the validation and test rows, calibrate on the first, measure on the second, and write it all down.
 
     The folder gets ``predictions.csv`` and ``calibration.json``; that of an ensemble also its ``metrics.json``.
@@ -66,6 +66,7 @@ def finish(folder: Path, source: Source, *, fold: int = 0) -> Outcome:
         source: the data that it was trained on.
         fold: which of the splits.
     """
+    folder = Path(folder)
     runs = load_members(folder)
     first, *others = (run.build() for run in runs)
     predictor = Predictor(runs[0], first, tuple(others))

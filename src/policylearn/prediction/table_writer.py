@@ -66,8 +66,8 @@ class Written:
 
 def predict_table(
     predictor: Predictor,
-    source: Path,
-    output: Path,
+    source: str | Path,
+    output: str | Path,
     wanted: Wanted | None = None,
     *,
     smiles: str | None = None,
@@ -86,6 +86,7 @@ def predict_table(
         smiles: the column of molecules; None takes the name that it had in training.
         progress: told how far it is.
     """
+    source, output = Path(source), Path(output)
     wanted = check(predictor, source, output, wanted)
     if predictor.run.facts.featuriser is None:
         raise DataError(f"{source}: the run was trained on graphs and cannot read molecules; give a packed .npz")
@@ -105,13 +106,14 @@ def predict_table(
 
 def predict_packed(
     predictor: Predictor,
-    source: Path,
-    output: Path,
+    source: str | Path,
+    output: str | Path,
     wanted: Wanted | None = None,
     *,
     progress: Progress | None = None,
 ) -> Written:
     """Predict on a packed file, a row per graph (node-level tasks: per node); the arguments are those of a table."""
+    source, output = Path(source), Path(output)
     wanted = check(predictor, source, output, wanted)
     graphs = PackedGraphs.load(source)
     smiles = graphs.smiles

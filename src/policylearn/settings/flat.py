@@ -19,6 +19,7 @@ MACHINE_SETTINGS = (
     "fit.threads",
     "fit.logger",
     "fit.checkpoint_seconds",
+    "fit.check_memory",
 )
 """Where and how a job runs; two jobs that differ in nothing else are the same."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
 from policylearn.settings.choices import (
     COUNTING,
@@ -17,15 +18,28 @@ from policylearn.settings.choices import (
     PriorName,
     RuleName,
 )
+from policylearn.settings.ranges import (
+    AboveZero,
+    AnyNumber,
+    DropShare,
+    NotNegative,
+    Positive,
+    Range,
+    Seed,
+    check_ranges,
+)
+
+AtLeastTwo = Annotated[int, Range(least=2)]
+"""One channel holds the mark, and the others what nodes come with."""
 
 
 @dataclass(frozen=True)
 class NetworkConfig:
     """One of the two networks."""
 
-    channels: int = 64
+    channels: AtLeastTwo = 64
     """Width C of every layer."""
-    layers: int = 6
+    layers: Positive = 6
     """Number of layers."""
     conv: ConvName = "gin"
     """The inner convolution."""
@@ -33,10 +47,13 @@ class NetworkConfig:
     """Norm after each linear map; the selection network has its own setting, `PolicyConfig.norm`."""
     track_running_stats: bool = True
     """Whether batch norms keep running statistics for evaluation."""
-    dropout: float = 0.0
+    dropout: DropShare = 0.0
     """Dropout between layers."""
     residual: bool = True
     """Add each layer's input to its output."""
+
+    def __post_init__(self) -> None:
+        check_ranges(self)
 
 
 @dataclass(frozen=True)
@@ -45,9 +62,9 @@ class PolicyConfig:
 
     name: PolicyName = "learned"
     """The policy."""
-    picks: int = 2
+    picks: NotNegative = 2
     """T, how many copies there are besides the unmarked graph."""
-    marks_per_copy: int = 1
+    marks_per_copy: Positive = 1
     """Nodes marked in each copy: the best of one draw."""
     network: NetworkConfig | None = None
     """The selection network; the same as the prediction network if not given."""
@@ -57,17 +74,17 @@ class PolicyConfig:
     """Norm of the selection network, or of the shared one; in paper mode it is a batch norm over the whole bag."""
     estimator: EstimatorName = "reinforce"
     """How gradients reach the picks."""
-    samples: int = 4
+    samples: Positive = 4
     """K, bags drawn per graph by 'rloo'; 'reinforce' draws one."""
     standardise: bool = True
     """Divide the advantages of 'rloo' and 'reinforce' by their standard deviation."""
     baseline: CostBaseline = "all"
     """What the baseline of 'reinforce' knows: the batch's mean, also past costs, also the copies before, or all."""
-    tau: float = 1.0
+    tau: AboveZero = 1.0
     """Temperature of 'straight_through' and 'gapped'."""
-    imle_strength: float = 10.0
+    imle_strength: AboveZero = 10.0
     """How far 'imle' moves the scores against the gradient of the marks."""
-    node_dropout: float = 0.0
+    node_dropout: DropShare = 0.0
     """Share of the candidates that cannot be picked, in training."""
     mask_selected: bool = True
     """Do not pick a node twice (learned); draw without replacement (random)."""
@@ -79,9 +96,9 @@ class PolicyConfig:
     """Let the policy use the prediction network's encoder, so that each copy is computed once for both."""
     prior: PriorName | None = None
     """What the first pick prefers before anything is learned: its logarithm is added to the first pick's scores."""
-    stop_below: float | None = None
+    stop_below: AnyNumber | None = None
     """Stop picking, in evaluation, once a further copy is expected to lower the loss by less than this; None never."""
-    seed: int = 0
+    seed: Seed = 0
     """Seed of the random policy's draws in evaluation."""
 
     @property
@@ -99,6 +116,9 @@ class PolicyConfig:
         """Whether there is the unmarked graph alone."""
         return self.name == "none" or (self.counts_picks and self.picks == 0)
 
+    def __post_init__(self) -> None:
+        check_ranges(self)
+
 
 @dataclass(frozen=True)
 class BagConfig:
@@ -106,5 +126,8 @@ class BagConfig:
 
     rule: RuleName = "mark"
     """Mark the picked nodes, keep what is near them (marked), or delete them."""
-    hops: int = 3
+    hops: NotNegative = 3
     """How far ego nets reach."""
+
+    def __post_init__(self) -> None:
+        check_ranges(self)

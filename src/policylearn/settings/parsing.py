@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
 from policylearn.settings.flat import plain
+from policylearn.settings.ranges import ranges_of
 from policylearn.settings.run_config import RunConfig
 from policylearn.wording import WrongValueError, describe_kind, hint, is_optional, one_line, read_value, without_none
 
@@ -20,8 +21,9 @@ class ConfigError(ValueError):
     """A configuration that cannot be used; the message names the key, the value and the way out."""
 
 
-def read_config(path: Path, base: RunConfig | None = None) -> RunConfig:
+def read_config(path: str | Path, base: RunConfig | None = None) -> RunConfig:
     """A configuration from a YAML file; what it does not say is as in ``base``, or by default."""
+    path = Path(path)
     return changed(base if base is not None else RunConfig(), read_yaml(path), str(path))
 
 
@@ -135,7 +137,8 @@ def read_settings(kind: type[Config], content: Mapping[str, Any], place: str) ->
 
 def _put(base: Config, content: Mapping[Any, Any], prefix: str = "", root: type = RunConfig) -> Config:
     """A configuration with some settings changed; ``root`` is the kind whose names are proposed for a wrong one."""
-    kinds = get_type_hints(type(base))
+    kind_of_base: type = type(base)
+    kinds, ranges = get_type_hints(kind_of_base), ranges_of(kind_of_base)
     changes = {}
     for key, value in content.items():
         name = f"{prefix}{key}"
@@ -153,6 +156,9 @@ def _put(base: Config, content: Mapping[Any, Any], prefix: str = "", root: type 
             changes[key] = _put(without_none(kind)() if before is None else before, value, f"{name}.", root)
         else:
             raise ConfigError(f"'{name}' must be {MAPPING} (got {value})")
+        allowed = ranges.get(key)
+        if allowed is not None and not allowed.holds(changes[key]):
+            raise ConfigError(f"'{name}' must be {allowed} (got {changes[key]})")
     return replace(base, **changes)  # type: ignore[type-var]
 
 

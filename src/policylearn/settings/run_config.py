@@ -3,16 +3,29 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from policylearn.settings.choices import CopyPooling, NodePooling, PoolingOrder
 from policylearn.settings.model_config import BagConfig, NetworkConfig, PolicyConfig
+from policylearn.settings.ranges import (
+    AboveZero,
+    Amount,
+    DropShare,
+    NotNegative,
+    Positive,
+    Range,
+    Seed,
+    Share,
+    check_ranges,
+)
 
 SplitName = Literal["official", "scaffold", "random", "column", "folds"]
 TaskName = Literal["regression", "binary", "classes"]
 Accelerator = Literal["auto", "cpu", "gpu"]
 LoggerName = Literal["none", "tensorboard", "wandb"]
 Precision = Literal["32-true", "64-true", "16-mixed", "bf16-mixed"]
+AtLeastThree = Annotated[int, Range(least=3)]
+Decay = Annotated[float, Range(above=0, most=1)]
 
 
 @dataclass(frozen=True)
@@ -31,20 +44,23 @@ class DataConfig:
     """How to split; the dataset's own way if not given, 'scaffold' for a CSV."""
     split_column: str | None = None
     """The CSV's column that says train, valid or test, for split 'column'."""
-    split_seed: int = 0
+    split_seed: Seed = 0
     """Seed of the random split and of a table's folds."""
-    folds: int = 10
+    folds: AtLeastThree = 10
     """How many folds a table has, with split 'folds'; each is the test part once, and the next one validates."""
-    repeats: int = 1
+    repeats: Positive = 1
     """Random splits, one after the other, whose seeds count from split_seed; figures are means over them."""
-    fold: int | None = None
+    fold: NotNegative | None = None
     """Which fold to train on, of datasets with folds; all of them if not given."""
     on_error: Literal["raise", "skip"] = "raise"
     """Whether a broken row of a CSV stops the run or is left out and reported."""
     transforms: dict[str, Any] = field(default_factory=dict)
     """Structures to compute from the graphs, by name, each with its settings: `{walk_encoding: {steps: 16}}`."""
-    workers: int = 0
+    workers: NotNegative = 0
     """Processes that compute them; 0 takes as many as there are cores for 1,000 graphs each."""
+
+    def __post_init__(self) -> None:
+        check_ranges(self)
 
 
 OptimizerName = Literal["adam", "adamw", "sgd"]
@@ -57,41 +73,42 @@ class OptimConfig:
 
     optimizer: OptimizerName = "adam"
     """Adam, AdamW with weight decay, or SGD with momentum."""
-    momentum: float = 0.9
+    momentum: DropShare = 0.9
     """Momentum of SGD."""
-    asam_rho: float = 0.0
+    asam_rho: Amount = 0.0
     """Take gradients where the loss is worst within this distance (ASAM, two passes per step); 0 does not."""
-    asam_eta: float = 0.01
+    asam_eta: Amount = 0.01
     """For ASAM: added to the size of a weight, with which that distance grows."""
-    weight_decay: float = 0.0
+    weight_decay: Amount = 0.0
     """AdamW: share of a weight that each step takes away, times the rate. Adam and SGD: share of a weight that is added
     to its gradient (L2)."""
     schedule: ScheduleName = "step"
     """Learning rates fall every 'decay_every' epochs or at 'milestones' (the selection network's stays), rise and then
     fall along a cosine to zero, or fall when the validation metric stops improving."""
-    milestones: tuple[int, ...] = ()
+    milestones: tuple[Positive, ...] = ()
     """Epochs at which the prediction network's rate is multiplied by 'decay', with schedule 'milestones'."""
-    warmup: float = 0.05
+    warmup: Share = 0.05
     """Share of all steps in which the rate rises, with schedule 'cosine'."""
-    plateau_patience: int = 20
+    plateau_patience: NotNegative = 20
     """Epochs without a better validation metric before the rate is multiplied by 'decay', with schedule 'plateau'."""
-    least_rate: float = 0.0
+    least_rate: Amount = 0.0
     """Training stops once the rate is below this, with schedule 'plateau'."""
 
-    learning_rate: float = 1e-3
+    learning_rate: Amount = 1e-3
     """Learning rate of the prediction network."""
-    selection_learning_rate: float | None = None
+    selection_learning_rate: Amount | None = None
     """Learning rate of the selection network, never decayed; the prediction network's first one if not given."""
-    eps: float = 1e-3
+    eps: AboveZero = 1e-3
     """Added to the denominator of Adam; the authors' value, larger than usual."""
-    decay: float = 0.5
+    decay: Decay = 0.5
     """What the prediction network's learning rate is multiplied by every `decay_every` epochs."""
-    decay_every: int = 300
+    decay_every: NotNegative = 300
     """Epochs between two decays; 0 keeps the rate constant."""
-    gradient_clip: float = 0.0
+    gradient_clip: Amount = 0.0
     """Largest norm of the gradient; 0 does not clip."""
 
     def __post_init__(self) -> None:
+        check_ranges(self)
         if bool(self.milestones) != (self.schedule == "milestones"):
             raise ValueError(
                 "'milestones' are the epochs of schedule 'milestones', and one is of no use without the other"
@@ -105,22 +122,22 @@ class OptimConfig:
 class FitConfig:
     """How long and on what to train."""
 
-    epochs: int = 100
+    epochs: Positive = 100
     """Passes over the training graphs; a graph with K samples counts K times, so a pass costs the same for any K."""
-    batch_size: int = 128
+    batch_size: Positive = 128
     """Graphs per step over all processes; with K samples per graph, K samples of each of batch_size / K graphs."""
-    evaluation_batch_size: int = 0
+    evaluation_batch_size: NotNegative = 0
     """Graphs per batch in evaluation; 0 is the same as in training."""
-    seed: int = 0
+    seed: Seed = 0
     """Seed of weights, order of the data and picks."""
-    patience: int = 0
+    patience: NotNegative = 0
     """Stop after this many epochs without a better validation metric; 0 does not stop early."""
-    calibration_batches: int = 0
+    calibration_batches: NotNegative = 0
     """Training batches over which batch norms' statistics are computed before each evaluation; 0 keeps the running
     ones."""
-    threads: int = 0
+    threads: NotNegative = 0
     """Threads per process; 0 leaves them as they are."""
-    devices: int = 1
+    devices: Positive = 1
     """Processes (CPU) or GPUs."""
     accelerator: Accelerator = "cpu"
     """What to run on."""
@@ -128,8 +145,13 @@ class FitConfig:
     """Precision of the arithmetic."""
     logger: LoggerName = "none"
     """Where to log besides the run folder's own history.csv; each needs the package's extra of that name."""
-    checkpoint_seconds: float = 10.0
+    checkpoint_seconds: Amount = 10.0
     """Least time between two checkpoints; one is written at the end in any case."""
+    check_memory: bool = True
+    """Refuse to begin where a step needs more memory than is free, as estimated from a few graphs."""
+
+    def __post_init__(self) -> None:
+        check_ranges(self)
 
 
 RecipeName = Literal["paper", "modern"]
@@ -139,7 +161,11 @@ POLICY = "policy"
 
 @dataclass(frozen=True)
 class RunConfig:
-    """A whole training run."""
+    """A whole training run.
+
+    These defaults are the paper's where all of its datasets agree. What ``policylearn train DATA`` takes for a dataset
+    or a table is `policylearn.training.run_config(DATA)`.
+    """
 
     recipe: RecipeName = "paper"
     """Which settings of optimiser and schedule the run started from; a table of SMILES has 'modern' by default."""
@@ -158,12 +184,15 @@ class RunConfig:
     order: PoolingOrder = "copies"
     """What is pooled first: the copies of each node, or the nodes of each copy."""
     bag: BagConfig = field(default_factory=BagConfig)
-    descriptor_dropout: float = 0.0
+    descriptor_dropout: DropShare = 0.0
     """Share of the descriptors (see `data.transforms`) that is set to zero in training."""
     optim: OptimConfig = field(default_factory=OptimConfig)
     fit: FitConfig = field(default_factory=FitConfig)
     grid: dict[str, list[Any]] = field(default_factory=dict)
     """Values to try in a sweep, by setting, such as `selection.tau: [0.33, 1]`; training itself does not read it."""
+
+    def __post_init__(self) -> None:
+        check_ranges(self)
 
     @property
     def method(self) -> str:

@@ -10,7 +10,9 @@ from typing import Any
 from policylearn.settings.parsing import read_config
 from policylearn.settings.run_config import POLICY, RunConfig
 
-FORMAT = 2
+FORMAT = 3
+FROM_ONE = 3
+"""The format from which on epochs are counted from 1."""
 WEIGHTS, CONFIG, METRICS, HISTORY, FACTS, CURVES = (
     "model.safetensors",
     "config.yaml",
@@ -19,6 +21,10 @@ WEIGHTS, CONFIG, METRICS, HISTORY, FACTS, CURVES = (
     "run.json",
     "curves.png",
 )
+
+
+ENSEMBLE = "ensemble.json"
+"""Names the members of a finished ensemble; a folder without it holds one run, folds, or nothing that has finished."""
 
 
 class RunError(ValueError):
@@ -42,8 +48,9 @@ class RunFiles:
     metrics: dict[str, Any]
 
 
-def read_run_files(folder: Path) -> RunFiles:
+def read_run_files(folder: str | Path) -> RunFiles:
     """Read a run folder, all but its weights."""
+    folder = Path(folder)
     if not folder.is_dir():
         raise RunError(f"{folder}: no such run folder; give the folder that 'policylearn train' printed")
     if not (folder / FACTS).exists():
@@ -61,7 +68,22 @@ def read_run_files(folder: Path) -> RunFiles:
         )
     config = read_config(folder / CONFIG)
     facts.setdefault("depends_on_batch", _depended_on_batch(config))
-    return RunFiles(folder, config, facts, _read_json(folder / METRICS) if (folder / METRICS).exists() else {})
+    return RunFiles(folder, config, facts, read_metrics(folder, facts))
+
+
+def read_metrics(folder: Path, facts: dict[str, Any]) -> dict[str, Any]:
+    """What came out, epochs counted from 1; empty where the run has not finished.
+
+    Args:
+        folder: of the run, or of its folds.
+        facts: of the run, or of one of its folds.
+    """
+    if not (folder / METRICS).exists():
+        return {}
+    metrics = _read_json(folder / METRICS)
+    if facts.get("format", 0) < FROM_ONE and "best_epoch" in metrics:
+        metrics["best_epoch"] += 1
+    return metrics
 
 
 def batch_warning(folder: Path, config: RunConfig, batch_size: int) -> str:

@@ -8,6 +8,7 @@ from policylearn.training.ensemble import load_members, train_ensemble
 from policylearn.training.evaluation import answers, evaluate
 from policylearn.training.fit import Fitted, fit
 from policylearn.training.folds import Trained, train
+from policylearn.training.presets import preset, run_config
 from policylearn.training.reevaluation import Reevaluation, reevaluate
 from policylearn.training.runs import Run, RunFacts, load_run, make_model
 
@@ -32,8 +33,10 @@ __all__ = [
     "load_run",
     "load_source",
     "make_model",
+    "preset",
     "read_config",
     "reevaluate",
+    "run_config",
     "to_yaml",
     "train",
     "train_ensemble",

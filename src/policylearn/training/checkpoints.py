@@ -11,6 +11,7 @@ from typing import Any
 import lightning
 import torch
 
+CHECKPOINTS = "checkpoints"
 LAST, PREVIOUS = "last.ckpt", "previous.ckpt"
 
 
@@ -61,8 +62,23 @@ def newest_readable(folder: Path) -> Path | None:
 
 def is_whole(path: Path) -> bool:
     """Whether a checkpoint can be read to its end."""
+    return _read(path) is not None
+
+
+def epochs_kept(folder: Path) -> int:
+    """How many epochs of a run its newest whole checkpoint holds; 0 without one.
+
+    Args:
+        folder: of the checkpoints.
+    """
+    newest = newest_readable(folder)
+    content = None if newest is None else _read(newest)
+    return 0 if content is None else len(content["callbacks"].get("History", {}).get("records", ()))
+
+
+def _read(path: Path) -> dict[str, Any] | None:
     try:
         content: dict[str, Any] = torch.load(path, map_location="cpu", weights_only=True)
     except (pickle.UnpicklingError, RuntimeError, EOFError, OSError, ValueError, KeyError):
-        return False
-    return "state_dict" in content and "loops" in content
+        return None
+    return content if "state_dict" in content and "loops" in content else None

@@ -14,15 +14,13 @@ def draw_curves(records: Sequence[EpochRecord], best: EpochRecord, task: Task, p
     """Draw a PNG with two panels; the best epoch is marked."""
     with new_picture(path, 9, 3.5) as figure:
         loss_axis, metric_axis = figure.subplots(1, 2)
-        epochs = [record.epoch + 1 for record in records]
+        epochs = [record.epoch for record in records]
         loss_axis.plot(epochs, [record.loss for record in records], color="tab:blue")
         loss_axis.set(xlabel="epoch", ylabel=f"training loss ({task.loss})")
         metric_axis.plot(epochs, [record.valid for record in records], color="tab:orange", label="validation")
         if records and records[0].test is not None:
             metric_axis.plot(epochs, [record.test for record in records], color="tab:green", label="test", alpha=0.7)
-        metric_axis.plot(
-            best.epoch + 1, best.valid, "o", color="black", label=f"best: {best.valid:.4g} at {best.epoch + 1}"
-        )
+        metric_axis.plot(best.epoch, best.valid, "o", color="black", label=f"best: {best.valid:.4g} at {best.epoch}")
         metric_axis.set(
             xlabel="epoch", ylabel=f"{task.metric} ({'higher' if task.higher_is_better else 'lower'} is better)"
         )

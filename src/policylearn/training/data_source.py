@@ -24,7 +24,9 @@ from policylearn.data import (
 from policylearn.data.convert import TableReport, is_table, table_columns
 from policylearn.data.convert.infer import standardise
 from policylearn.data.molecules import feature_tables
+from policylearn.data.scaffolds import with_rare_labels
 from policylearn.data.splits import PARTS
+from policylearn.data.subset import targets_of
 from policylearn.nn import Features
 from policylearn.settings.run_config import DataConfig, SplitName
 
@@ -40,6 +42,7 @@ class Source:
         molecules: whether graphs come from SMILES, so that SMILES can be predicted on.
         report: what reading a table found, for the user; None for other data.
         explanation: how a table's task was found.
+        split_note: what is unusual about a table's split.
     """
 
     dataset: Dataset
@@ -48,6 +51,7 @@ class Source:
     molecules: bool
     report: TableReport | None = None
     explanation: str = ""
+    split_note: str = ""
 
 
 def load_source(config: DataConfig, progress: Callable[[int, int], None] | None = None) -> Source:
@@ -65,6 +69,8 @@ def load_source(config: DataConfig, progress: Callable[[int, int], None] | None 
     if len(config.target) > 1:
         raise DataError(f"'{config.name}' takes one target (got {', '.join(config.target)})")
     dataset = _split(load_dataset(config.name, target=target), config)
+    if config.name.endswith(".npz") and dataset.task.kind == "regression":
+        dataset = _standardised(dataset)
     ogb = dataset.name.startswith("ogbg-mol")
     return Source(dataset, *describe_features(dataset.graphs, ogb), molecules=ogb)
 
@@ -87,13 +93,34 @@ def _from_table(config: DataConfig, progress: Callable[[int, int], None] | None)
     default: SplitName = "column" if config.split_column else "scaffold"
     split = config.split or default
     dataset = _split(dataset, replace(config, split=split))
+    note = ""
+    if config.split is None and split == "scaffold":
+        dataset, note = _with_rare_labels(dataset)
     if split != "folds":
         _check_parts(dataset, split)
     if table.task.scaling is not None:
-        # Known only now: what the network may see of the targets is the training part alone.
-        scaling = standardise(table.graphs.y[dataset.splits[0].train])
-        dataset = replace(dataset, task=replace(table.task, scaling=scaling))
-    return Source(dataset, *describe_features(table.graphs, True), True, table.report, table.explanation)
+        dataset = _standardised(dataset)
+    return Source(dataset, *describe_features(table.graphs, True), True, table.report, table.explanation, note)
+
+
+def _standardised(dataset: Dataset) -> Dataset:
+    """Targets scaled by the mean and deviation of the training part: the network may see no others."""
+    targets = targets_of(dataset.graphs, dataset.splits[0].train)
+    scaling = standardise(targets.reshape(len(targets), -1))
+    return replace(dataset, task=replace(dataset.task, scaling=scaling))
+
+
+def _with_rare_labels(dataset: Dataset) -> tuple[Dataset, str]:
+    """The dataset with labels in all parts of its scaffold split where that can be, and what to say of it."""
+    graphs, (split,) = dataset.graphs, dataset.splits
+    if dataset.task.kind == "regression" or graphs.smiles is None:
+        return dataset, ""
+    labels = graphs.y.reshape(len(graphs), -1).astype(np.float64)
+    better = with_rare_labels(split, graphs.smiles, labels, dataset.name)
+    if better is split:
+        return dataset, ""
+    note = "the usual scaffold split leaves a label out of a part, so scaffolds are shared out by labels too"
+    return replace(dataset, splits=(better,)), note
 
 
 def _check_parts(dataset: Dataset, split: SplitName) -> None:

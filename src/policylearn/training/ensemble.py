@@ -12,20 +12,19 @@ import lightning
 
 from policylearn.data.atomic import write_text
 from policylearn.settings.run_config import RunConfig
-from policylearn.settings.run_files import RunError
+from policylearn.settings.run_files import ENSEMBLE, FACTS, RunError
 from policylearn.training.data_source import Source
-from policylearn.training.fit import fit, prepare
+from policylearn.training.fit import fit
+from policylearn.training.run_folder import new_folder
 from policylearn.training.runs import Run, load_run
 
-ENSEMBLE = "ensemble.json"
-"""Names the members of a finished ensemble; a folder without it holds one run, folds, or nothing that has finished."""
 FEWEST = 2
 
 
 def train_ensemble(
     config: RunConfig,
     source: Source,
-    folder: Path,
+    folder: str | Path,
     members: int,
     *,
     resume: bool = False,
@@ -49,23 +48,27 @@ def train_ensemble(
             f"an ensemble learns from one split, and {source.dataset.name} is split into {len(splits)} folds;"
             " choose one with --fold, or another split with --data.split"
         )
-    prepare(folder, resume=resume)
+    folder = Path(folder)
+    if (folder / FACTS).exists():
+        raise RunError(f"{folder}: holds one run and no ensemble; choose another folder with -o")
     folders = tuple(folder / f"member-{number + 1}" for number in range(members))
-    for number, inner in enumerate(folders):
-        one = replace(config, fit=replace(config.fit, seed=config.fit.seed + number))
-        begun = inner.exists()
-        title = f"member {number + 1} of {members}"
-        fit(one, source, inner, fold=config.data.fold or 0, resume=begun, callbacks=callbacks_of(title))
+    with new_folder(folder, resume=resume):
+        for number, inner in enumerate(folders):
+            one = replace(config, fit=replace(config.fit, seed=config.fit.seed + number))
+            begun = inner.exists()
+            title = f"member {number + 1} of {members}"
+            fit(one, source, inner, fold=config.data.fold or 0, resume=begun, callbacks=callbacks_of(title))
     write_text(folder / ENSEMBLE, json.dumps({"members": [inner.name for inner in folders]}, indent=2) + "\n")
     return folders
 
 
-def load_members(folder: Path) -> tuple[Run, ...]:
+def load_members(folder: str | Path) -> tuple[Run, ...]:
     """The runs that a folder answers with: those of an ensemble, or the one that it holds itself.
 
     Args:
         folder: what ``policylearn train`` printed.
     """
+    folder = Path(folder)
     listed = folder / ENSEMBLE
     if not listed.is_file():
         begun = sorted(path.name for path in folder.glob("member-*"))

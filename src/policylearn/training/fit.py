@@ -15,23 +15,25 @@ from lightning.pytorch.loggers import Logger, TensorBoardLogger, WandbLogger
 from torch_geometric.data import Batch
 
 from policylearn.data import BatchLoader, Dataset
-from policylearn.data.atomic import write_text
 from policylearn.fast import while_training
 from policylearn.models import GraphModel
 from policylearn.settings.run_config import FitConfig, RunConfig
-from policylearn.settings.run_files import CURVES, HISTORY, METRICS, RunError
-from policylearn.training.checkpoints import Checkpoints, newest_readable
+from policylearn.settings.run_files import CURVES, HISTORY
+from policylearn.training.checkpoints import CHECKPOINTS, Checkpoints
 from policylearn.training.curves import draw_curves
 from policylearn.training.data_source import Source
 from policylearn.training.datamodule import GraphDataModule
 from policylearn.training.evaluation import measure
 from policylearn.training.history import History
-from policylearn.training.module import RunModule
+from policylearn.training.memory import check_memory
+from policylearn.training.module import DivergedError, RunModule
+from policylearn.training.part_checks import check_parts, unscored_notes
 from policylearn.training.prepared_data import PreparedData, prepare_data
-from policylearn.training.runs import RunFacts, load_run, make_model, save_run
+from policylearn.training.quiet import quiet_lightning
+from policylearn.training.resources import check_device, with_possible_picks
+from policylearn.training.run_folder import Begun, look_into, new_folder, note
+from policylearn.training.runs import RunFacts, make_model, save_metrics, save_settings, save_weights
 from policylearn.training.systems import model_settings
-
-CHECKPOINTS = "checkpoints"
 
 
 @dataclass(frozen=True)
@@ -46,7 +48,7 @@ class Fitted:
 def fit(
     config: RunConfig,
     source: Source,
-    folder: Path,
+    folder: str | Path,
     *,
     fold: int = 0,
     resume: bool = False,
@@ -60,19 +62,42 @@ def fit(
         source: its data.
         folder: where to write; it must be new, unless ``resume``.
         fold: which of the splits.
-        resume: continue from the newest whole checkpoint in ``folder``; a finished run is given back as it is.
+        resume: continue from the newest whole checkpoint in ``folder``, which must be of the same data and settings;
+            ``fit.epochs`` may be raised. A finished run is given back as it is.
         callbacks: further Lightning callbacks, such as a progress bar.
         every_epoch: which parts are evaluated after each epoch.
     """
+    folder = Path(folder)
+    config = with_possible_picks(config, source.dataset)
+    check_device(config.fit)
+    unscored = check_parts(source.dataset, source.dataset.splits[fold])
+    with new_folder(folder, resume=resume), quiet_lightning():
+        begun = look_into(folder, config, source, fold) if resume else Begun()
+        if begun.finished is not None:
+            return Fitted(folder, begun.finished, make_history(config, source))
+        for text in unscored_notes(unscored, source.dataset.task.metric):
+            note(text)
+        return train_split(config, source, folder, fold, begun, callbacks, every_epoch, unscored)
+
+
+def train_split(
+    config: RunConfig,
+    source: Source,
+    folder: Path,
+    fold: int,
+    begun: Begun,
+    callbacks: Sequence[lightning.Callback],
+    every_epoch: tuple[str, ...],
+    unscored: dict[str, str],
+) -> Fitted:
+    """Train, keep the best weights, then score what can be scored."""
     settings = config.fit
-    prepare(folder, resume=resume)
-    history = History(higher_is_better=source.dataset.task.higher_is_better, patience=settings.patience)
-    if resume and (folder / METRICS).exists():
-        return Fitted(folder, load_run(folder).metrics, history)
     if settings.threads:
         torch.set_num_threads(settings.threads)
     prepared = prepare_data(config, source, fold, listeners=callbacks)
     dataset, split, task = prepared.dataset, source.dataset.splits[fold], source.dataset.task
+    if settings.check_memory and settings.accelerator == "cpu":
+        check_memory(config, dataset, split, lambda: make_model(config, prepared.inputs))
     torch.manual_seed(settings.seed)
     model = make_model(config, prepared.inputs)
     data = GraphDataModule(
@@ -93,50 +118,78 @@ def fit(
         calibration=calibration,
         parts=every_epoch,
         graphs=len(dataset.graphs),
+        unscored=unscored,
     )
     checkpoints = folder / CHECKPOINTS
     checkpoints.mkdir(parents=True, exist_ok=True)
-    trainer = make_trainer(
-        config, folder, [history, Checkpoints(checkpoints, seconds=settings.checkpoint_seconds), *callbacks]
-    )
+    history = make_history(config, source, folder / HISTORY)
+    keeping = Checkpoints(checkpoints, seconds=settings.checkpoint_seconds)
+    trainer = make_trainer(config, folder, [history, keeping, *callbacks])
+    facts = describe(source, prepared, settings, fold, model)
+    if trainer.is_global_zero and not begun.keeps_files:
+        save_settings(folder, config, facts)
     started = time.perf_counter()
-    with warnings.catch_warnings():
-        # Batches are cut from arrays in the main process: workers would only be slower.
-        warnings.filterwarnings("ignore", message=".*does not have many workers.*")
-        warnings.filterwarnings("ignore", message=".*number of training batches.*")
-        warnings.filterwarnings("ignore", message=".*LeafSpec.*")
-        newest = newest_readable(checkpoints) if resume else None
-        with while_training(model):
-            trainer.fit(module, data, ckpt_path=newest, weights_only=True)
+    diverged = run_trainer(trainer, module, data, history, begun.checkpoint)
     assert history.best is not None, "there is at least one epoch"
     model.load_state_dict(history.best_weights)
-    valid, test = (measure(model.cpu(), data.evaluation_loader(part), task) for part in (split.valid, split.test))
+    model.cpu()
+    if trainer.is_global_zero:  # before anything is scored, which may fail
+        save_settings(folder, config, facts)
+        save_weights(folder, model)
+        draw_curves(history.records, history.best, task, folder / CURVES)
+    measured = {
+        part: measure(model, data.evaluation_loader(getattr(split, part)), task)
+        for part in ("valid", "test")
+        if part not in unscored
+    }
     metrics = {
         "metric": task.metric,
         "higher_is_better": task.higher_is_better,
         "best_epoch": history.best.epoch,
         "epochs": len(history.records),
-        "valid": valid.value,
-        "test": test.value,
+        **{part: measured[part].value if part in measured else None for part in ("valid", "test")},
         "seconds": sum(record.seconds for record in history.records),
         "cpu_seconds": sum(record.cpu_seconds for record in history.records),
         "seconds_this_session": time.perf_counter() - started,
         "parameters": count_parameters(model),
         **model_settings(config),
-        **({} if test.picks is None else {"valid_mean_picks": valid.picks, "test_mean_picks": test.picks}),
+        **{f"{part}_mean_picks": one.picks for part, one in measured.items() if one.picks is not None},
+        **({"unscored": unscored} if unscored else {}),
+        **({} if diverged is None else {"diverged": diverged}),
     }
     if trainer.is_global_zero:
-        write_text(folder / HISTORY, history.table())
-        draw_curves(history.records, history.best, task, folder / CURVES)
-        save_run(folder, config, describe(source, prepared, settings, fold, model), model, metrics)
+        save_metrics(folder, metrics)
     return Fitted(folder, metrics, history)
 
 
-def prepare(folder: Path, *, resume: bool) -> None:
-    """Make the run folder; one that holds a run already is left alone unless it is resumed."""
-    if folder.exists() and any(folder.iterdir()) and not resume:
-        raise RunError(f"{folder}: is not empty; add --resume to continue it, or choose another folder with -o")
-    folder.mkdir(parents=True, exist_ok=True)
+def run_trainer(
+    trainer: lightning.Trainer, module: RunModule, data: GraphDataModule, history: History, checkpoint: Path | None
+) -> int | None:
+    """Train; the epoch in which the loss ceased to be a number, None where it did not.
+
+    Where no epoch was whole by then, there is nothing to keep, and the `DivergedError` is passed on.
+    """
+    with warnings.catch_warnings():
+        # Batches are cut from arrays in the main process: workers would only be slower.
+        warnings.filterwarnings("ignore", message=".*does not have many workers.*")
+        warnings.filterwarnings("ignore", message=".*number of training batches.*")
+        warnings.filterwarnings("ignore", message=".*LeafSpec.*")
+        try:
+            with while_training(module.model):
+                trainer.fit(module, data, ckpt_path=checkpoint, weights_only=True)
+        except DivergedError as error:
+            if history.best is None:
+                raise
+            note(
+                f"{error}; training has ended, and the weights of epoch {history.best.epoch} are kept, the best so far"
+            )
+            return error.epoch
+    return None
+
+
+def make_history(config: RunConfig, source: Source, path: Path | None = None) -> History:
+    """What keeps the figures of each epoch and the best weights."""
+    return History(higher_is_better=source.dataset.task.higher_is_better, patience=config.fit.patience, path=path)
 
 
 def describe(

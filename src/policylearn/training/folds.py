@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,9 +15,10 @@ import numpy as np
 from policylearn.data import Split
 from policylearn.data.atomic import write_text
 from policylearn.settings.run_config import RunConfig
-from policylearn.settings.run_files import HISTORY, METRICS
+from policylearn.settings.run_files import FACTS, HISTORY, METRICS, RunError
 from policylearn.training.data_source import Source
 from policylearn.training.fit import Fitted, fit
+from policylearn.training.run_folder import new_folder
 
 CallbacksOf = Callable[[str], Sequence[lightning.Callback]]
 """The callbacks of one training, given its title."""
@@ -35,7 +37,7 @@ class FoldFigure:
     """What k folds give together.
 
     Args:
-        best_epoch: of the mean validation curve.
+        best_epoch: of the mean validation curve, counted from 1.
         epochs: how many all folds ran.
         valid: the mean validation metric there.
         values: the reported metric there, one per fold.
@@ -50,7 +52,7 @@ class FoldFigure:
 def train(
     config: RunConfig,
     source: Source,
-    folder: Path,
+    folder: str | Path,
     *,
     resume: bool = False,
     callbacks_of: CallbacksOf = lambda _title: (),
@@ -64,7 +66,7 @@ def train(
         resume: continue where an earlier training stopped.
         callbacks_of: makes the callbacks of each training.
     """
-    splits = source.dataset.splits
+    folder, splits = Path(folder), source.dataset.splits
     if len(splits) == 1 or config.data.fold is not None:
         fold = config.data.fold or 0
         if not 0 <= fold < len(splits):
@@ -72,15 +74,18 @@ def train(
         title = "training" if len(splits) == 1 else f"fold {fold + 1} of {len(splits)}"
         done = fit(config, source, folder, fold=fold, resume=resume, callbacks=callbacks_of(title))
         return Trained(folder, done.metrics)
-    folder.mkdir(parents=True, exist_ok=True)
+    if (folder / FACTS).exists():
+        raise RunError(f"{folder}: holds one run and no folds; choose another folder with -o")
     parts = parts_of(splits)
     done_folds: list[Fitted] = []
-    for fold in range(len(splits)):
-        title = f"fold {fold + 1} of {len(splits)}"
-        inner, begun = folder / f"fold-{fold}", resume and (folder / f"fold-{fold}").exists()
-        done_folds.append(
-            fit(config, source, inner, fold=fold, resume=begun, callbacks=callbacks_of(title), every_epoch=parts)
-        )
+    with new_folder(folder, resume=resume):
+        for fold in range(len(splits)):
+            title = f"fold {fold + 1} of {len(splits)}"
+            inner = folder / f"fold-{fold}"
+            begun = resume and inner.exists()
+            done_folds.append(
+                fit(config, source, inner, fold=fold, resume=begun, callbacks=callbacks_of(title), every_epoch=parts)
+            )
     metrics = fold_metrics([done.folder for done in done_folds], done_folds[0].metrics, parts[-1])
     write_text(folder / METRICS, json.dumps(metrics, indent=2) + "\n")
     return Trained(folder, metrics)
@@ -100,13 +105,17 @@ def combine_folds(
 
     Args:
         valid: the validation curve of each fold.
-        reported: the curve of what is reported, likewise; folds that stopped early shorten all.
+        reported: the curve of what is reported, likewise; folds that stopped early shorten all. Where no fold's
+            validation part could be scored, the last epoch stands.
         higher_is_better: of the metric.
     """
     length = min(len(curve) for curve in valid)
-    mean = np.mean([curve[:length] for curve in valid], axis=0)
+    scored = [curve[:length] for curve in valid if not np.isnan(curve).any()]  # a fold of one class has no ROC-AUC
+    if not scored:
+        return FoldFigure(length, length, math.nan, tuple(float(curve[length - 1]) for curve in reported))
+    mean = np.mean(scored, axis=0)
     best = int(mean.argmax() if higher_is_better else mean.argmin())
-    return FoldFigure(best, length, float(mean[best]), tuple(float(curve[best]) for curve in reported))
+    return FoldFigure(best + 1, length, float(mean[best]), tuple(float(curve[best]) for curve in reported))
 
 
 def fold_metrics(folders: Sequence[Path], first: dict[str, Any], part: str) -> dict[str, Any]:
@@ -129,19 +138,21 @@ def fold_metrics(folders: Sequence[Path], first: dict[str, Any], part: str) -> d
         for key in ("metric", "higher_is_better", "parameters", "model", "policy", "picks", "mode", "estimator")
         if key in first  # 0.1 knew no other models
     }
+    known = chosen[~np.isnan(chosen)]
     return shared | {
-        "folds": chosen.tolist(),
+        "folds": [None if math.isnan(value) else value for value in chosen.tolist()],
         "best_epoch": figure.best_epoch,
         "epochs": figure.epochs,
-        "valid": figure.valid,
-        "test": float(chosen.mean()),
-        "test_deviation": float(chosen.std()),
+        "valid": None if math.isnan(figure.valid) else figure.valid,
+        "test": float(known.mean()) if len(known) else None,
+        "test_deviation": float(known.std()) if len(known) else 0.0,
         "seconds": float(sum(sum(curve["seconds"]) for curve in curves)),
     }
 
 
-def read_history(path: Path) -> dict[str, list[float]]:
+def read_history(path: str | Path) -> dict[str, list[float]]:
     """The columns of a history.csv, empty cells left out."""
+    path = Path(path)
     header, *lines = path.read_text(encoding="utf-8").splitlines()
     names = header.split(",")
     columns = zip(*(line.split(",") for line in lines), strict=True)

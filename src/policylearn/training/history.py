@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import csv
 import io
+import math
 import time
 from dataclasses import asdict, dataclass, fields
+from pathlib import Path
 from typing import Any
 
 import lightning
 from torch import Tensor
 
-from policylearn.training.module import RunModule
+from policylearn.data.atomic import write_text
+from policylearn.training.module import CHOICE, RunModule
 
 
 @dataclass(frozen=True)
 class EpochRecord:
-    """One epoch's figures; ``test`` only where the protocol needs it at every epoch."""
+    """One epoch's figures, epochs counted from 1; ``test`` only where the protocol needs it at every epoch."""
 
     epoch: int
     loss: float
@@ -26,6 +29,13 @@ class EpochRecord:
     learning_rate: float
     cpu_seconds: float = 0.0
     """Of this process; 0 in records of version 0.1."""
+    valid_loss: float | None = None
+    """What chooses the epoch where ``valid`` cannot be worked out and is NaN."""
+
+    @property
+    def choice(self) -> float:
+        """What chooses the epoch."""
+        return self.valid if self.valid_loss is None else self.valid_loss
 
 
 class History(lightning.Callback):
@@ -34,10 +44,11 @@ class History(lightning.Callback):
     Args:
         higher_is_better: of the metric.
         patience: stop after this many epochs without a better metric; 0 does not stop.
+        path: where the records go as CSV after each epoch; None writes none.
     """
 
-    def __init__(self, *, higher_is_better: bool, patience: int = 0) -> None:
-        self.higher_is_better, self.patience = higher_is_better, patience
+    def __init__(self, *, higher_is_better: bool, patience: int = 0, path: Path | None = None) -> None:
+        self.higher_is_better, self.patience, self.path = higher_is_better, patience, path
         self.records: list[EpochRecord] = []
         self.best: EpochRecord | None = None
         self.best_weights: dict[str, Tensor] = {}
@@ -54,24 +65,30 @@ class History(lightning.Callback):
             return
         figures = {name: float(value) for name, value in trainer.callback_metrics.items()}
         record = EpochRecord(
-            epoch=trainer.current_epoch,
+            epoch=trainer.current_epoch + 1,
             loss=figures["loss"],
             valid=figures["valid"],
             test=figures.get("test"),
             seconds=time.perf_counter() - self.started,
             learning_rate=trainer.optimizers[0].param_groups[0]["lr"],
             cpu_seconds=time.process_time() - self.cpu_started,
+            valid_loss=figures.get(CHOICE),
         )
         self.records.append(record)
-        if self.best is None or self._better(record.valid, self.best.valid):
+        if self.path is not None and trainer.is_global_zero:
+            write_text(self.path, self.table())
+        if self.best is None or self._better(record, self.best):
             self.best = record
             self.best_weights = {k: v.detach().cpu().clone() for k, v in pl_module.model.state_dict().items()}
         assert self.best is not None
         if self.patience and record.epoch - self.best.epoch >= self.patience:
             trainer.should_stop = True
 
-    def _better(self, value: float, than: float) -> bool:
-        return value > than if self.higher_is_better else value < than
+    def _better(self, record: EpochRecord, best: EpochRecord) -> bool:
+        if math.isnan(best.choice):
+            return not math.isnan(record.choice)
+        higher = self.higher_is_better and record.valid_loss is None
+        return record.choice > best.choice if higher else record.choice < best.choice
 
     def state_dict(self) -> dict[str, Any]:
         """Everything, as plain values and tensors, for the checkpoint."""
@@ -80,8 +97,12 @@ class History(lightning.Callback):
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Continue from a checkpoint."""
-        self.records = [EpochRecord(**record) for record in state_dict["records"]]
-        self.best = next((r for r in self.records if r.epoch == state_dict["best"]), None)
+        records, best = state_dict["records"], state_dict["best"]
+        if records and records[0]["epoch"] == 0:  # a checkpoint of a version that counted from 0
+            records = [record | {"epoch": record["epoch"] + 1} for record in records]
+            best = None if best is None else best + 1
+        self.records = [EpochRecord(**record) for record in records]
+        self.best = next((record for record in self.records if record.epoch == best), None)
         self.best_weights = state_dict["weights"]
 
     def table(self) -> str:

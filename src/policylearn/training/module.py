@@ -16,10 +16,28 @@ from torch_geometric.data import Batch
 from torchmetrics import Metric
 
 from policylearn.data import Task, build_metric
+from policylearn.data.metrics import MeanLoss
 from policylearn.models import GraphModel, calibrate
+from policylearn.nn.segments import NoCandidateError
 from policylearn.settings.run_config import OptimConfig
+from policylearn.settings.run_files import RunError
 from policylearn.training.asam import Asam, scaled_weights
 from policylearn.training.evaluation import scored
+
+CHOICE = "choice"
+"""The name of what chooses the epoch where the validation metric cannot be worked out: the loss on that part."""
+
+
+class DivergedError(RunError):
+    """The loss is no number any more; the message says where and what to try."""
+
+    def __init__(self, epoch: int, step: int | None, rate: float) -> None:
+        place = f"epoch {epoch}" + ("" if step is None else f", step {step}")
+        super().__init__(
+            f"the loss is not a number any more in {place}; lower optim.learning_rate ({rate:g}), or clip gradients"
+            " with optim.gradient_clip 1"
+        )
+        self.epoch = epoch
 
 
 class RunModule(lightning.LightningModule):
@@ -37,6 +55,7 @@ class RunModule(lightning.LightningModule):
         parts: the names of the evaluation loaders, in their order.
         graphs: how many graphs the data have, whose past costs are remembered for a policy that learns from them; 0
             remembers none.
+        unscored: parts whose metric cannot be worked out; of the first part, the loss chooses the epoch then.
     """
 
     past_costs: Tensor
@@ -51,12 +70,16 @@ class RunModule(lightning.LightningModule):
         calibration: Iterable[Batch] = (),
         parts: tuple[str, ...] = ("valid",),
         graphs: int = 0,
+        unscored: Iterable[str] = (),
     ) -> None:
         super().__init__()
         self.register_buffer("past_costs", torch.full((graphs,), torch.nan))
         self.model, self.task, self.optim = model, task, optim
         self.seed, self.calibration, self.parts = seed, calibration, parts
-        self.metrics = torch.nn.ModuleDict({part: build_metric(task) for part in parts})
+        self.unscored = frozenset(unscored)
+        self.metrics = torch.nn.ModuleDict(
+            {part: MeanLoss(task) if part in self.unscored else build_metric(task) for part in parts}
+        )
         self.loss_sum = torch.zeros((), dtype=torch.float64)
         self.loss_count = 0
         self.passes = 0
@@ -74,14 +97,20 @@ class RunModule(lightning.LightningModule):
         remembers = len(self.past_costs) > 0 and "index" in batch
         if remembers:
             batch.past_cost = self.past_costs[batch.index]
-        step = self.graph_model.objective(batch, batch.y, self.task.loss_terms)
+        try:
+            step = self.graph_model.objective(batch, batch.y, self.task.loss_terms)
+        except NoCandidateError as error:
+            raise DivergedError(self.current_epoch + 1, batch_idx + 1, self.optim.learning_rate) from error
         if self.passes > 1:  # ASAM looks at a batch twice; the first time counts
             return step.loss
         if remembers:
             costs = step.costs.to(self.past_costs.dtype)
             seen = batch.past_cost.isfinite()
             self.past_costs[batch.index] = torch.where(seen, (batch.past_cost + costs) / 2, costs)
-        self.loss_sum += step.prediction_loss.double().cpu()
+        loss = step.prediction_loss.double().cpu()
+        if self.trainer.world_size == 1 and not loss.isfinite():  # of several processes, all must stop at once
+            raise DivergedError(self.current_epoch + 1, batch_idx + 1, self.optim.learning_rate)
+        self.loss_sum += loss
         self.loss_count += 1
         return step.loss
 
@@ -102,7 +131,11 @@ class RunModule(lightning.LightningModule):
 
     def validation_step(self, batch: Batch, batch_idx: int, dataloader_idx: int = 0) -> None:
         """Take a batch into the metric of its part."""
-        self._metric(self.parts[dataloader_idx]).update(*scored(self.model, batch))
+        try:
+            outputs = scored(self.model, batch)
+        except NoCandidateError as error:
+            raise DivergedError(self.current_epoch + 1, None, self.optim.learning_rate) from error
+        self._metric(self.parts[dataloader_idx]).update(*outputs)
 
     def on_validation_epoch_end(self) -> None:
         """Log each part's metric over all of its data, and the epoch's mean loss over all processes."""
@@ -110,10 +143,16 @@ class RunModule(lightning.LightningModule):
         gathered = self.all_gather(sums)
         assert isinstance(gathered, Tensor)
         total, count = gathered.reshape(-1, 2).sum(0)
+        if not total.isfinite():
+            raise DivergedError(self.current_epoch + 1, None, self.optim.learning_rate)
         self.log("loss", total / count.clamp(min=1), sync_dist=False, rank_zero_only=False)
         for part in self.parts:
             metric = self._metric(part)
-            self.log(part, metric.compute().to(self.device), sync_dist=False, rank_zero_only=False)
+            value = metric.compute().to(self.device)
+            if part in self.unscored and part == self.parts[0]:
+                self.log(CHOICE, value, sync_dist=False, rank_zero_only=False)
+            value = torch.full_like(value, torch.nan) if part in self.unscored else value
+            self.log(part, value, sync_dist=False, rank_zero_only=False)
             metric.reset()
 
     def configure_optimizers(self) -> Any:
@@ -135,9 +174,11 @@ class RunModule(lightning.LightningModule):
             }
         every, decay = self.optim.decay_every, self.optim.decay
         if self.optim.schedule == "plateau":
-            mode: Literal["min", "max"] = "max" if self.task.higher_is_better else "min"
+            by_loss = self.parts[0] in self.unscored
+            mode: Literal["min", "max"] = "max" if self.task.higher_is_better and not by_loss else "min"
             falling = ReduceLROnPlateau(optimizer, mode, factor=decay, patience=self.optim.plateau_patience)
-            return {"optimizer": optimizer, "lr_scheduler": {"scheduler": falling, "monitor": self.parts[0]}}
+            watched = CHOICE if by_loss else self.parts[0]
+            return {"optimizer": optimizer, "lr_scheduler": {"scheduler": falling, "monitor": watched}}
 
         def of_prediction(epoch: int) -> float:
             if self.optim.schedule == "milestones":

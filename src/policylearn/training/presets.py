@@ -10,7 +10,7 @@ from policylearn.data.convert import is_table
 from policylearn.data.datasets import CATALOG, find_entry
 from policylearn.data.synthetic import is_synthetic, synthetic_names
 from policylearn.settings import PolicyName
-from policylearn.settings.parsing import ConfigError, changed, read_config
+from policylearn.settings.parsing import ConfigError, changed, merged, nested, read_config
 from policylearn.settings.run_config import POLICY, RecipeName, RunConfig
 from policylearn.training.recipes import recipe_settings
 from policylearn.training.systems import chosen_system
@@ -50,6 +50,31 @@ def preset(
     chosen_recipe = recipe if recipe is not None else ("modern" if table else "paper")
     base = changed(base, recipe_settings(chosen_recipe, table=table), chosen_recipe)
     return changed(base, {"data": {"name": dataset}, "selection": chosen}, f"{dataset}/{policy}")
+
+
+def run_config(
+    data: str | Path, settings: Mapping[str, Any] | None = None, *, source: str = "the settings"
+) -> RunConfig:
+    """What ``policylearn train DATA`` trains: the settings of the data (see `preset`), and those given over them.
+
+    Args:
+        data: a name as in ``policylearn datasets``, a packed .npz or a table of SMILES.
+        settings: by dotted name, such as ``{"data.target": "logS", "fit.epochs": 10}``, or nested.
+        source: where they come from, for messages.
+    """
+    given = merged(nested(dict(settings or {})), {"data": {"name": str(data)}})
+    if isinstance(given["data"].get("target"), str):
+        given["data"]["target"] = [given["data"]["target"]]
+    usual, selection = RunConfig(), given.get("selection")
+    chosen = selection if isinstance(selection, Mapping) else {}
+    base = preset(
+        str(data),
+        chosen.get("name", usual.selection.name),
+        chosen.get("picks", usual.selection.picks),
+        given.get("recipe"),
+        model=given.get("model", usual.model),
+    )
+    return changed(base, given, source)
 
 
 def _system_preset(dataset: str, model: str, recipe: RecipeName | None) -> RunConfig:

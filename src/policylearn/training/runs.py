@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass, field
+import math
+import warnings
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +15,13 @@ from torch import nn
 
 from policylearn.data import Scaling, Task
 from policylearn.data.atomic import replacing, write_text
+from policylearn.data.convert import is_table
 from policylearn.data.structures import REAL_COLUMNS
 from policylearn.data.transforms import Transform
 from policylearn.fast import accelerate
 from policylearn.models import Inputs, ModelConfig, build_model
 from policylearn.nn import DESCRIPTORS, Features
+from policylearn.settings.notes import RunNote
 from policylearn.settings.parsing import to_yaml
 from policylearn.settings.provenance import system, versions
 from policylearn.settings.run_config import RunConfig
@@ -86,10 +90,14 @@ class Run:
 
     def build(self) -> nn.Module:
         """The trained model."""
-        model = make_model(self.config, self.facts.inputs)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", RunNote)  # it was said when the model was trained
+            model = make_model(self.config, self.facts.inputs)
         if self.config.fit.precision == "64-true":
             model.double()
         path = self.folder / WEIGHTS
+        if not path.exists():
+            raise RunError(f"{self.folder}: holds no {WEIGHTS}: the run has not finished; continue it with --resume")
         try:
             model.load_state_dict(load_file(path))
         except (SafetensorError, OSError, RuntimeError) as error:
@@ -126,17 +134,35 @@ def make_model(config: RunConfig, inputs: Inputs) -> nn.Module:
     return accelerate(model)
 
 
-def save_run(folder: Path, config: RunConfig, facts: RunFacts, model: nn.Module, metrics: dict[str, Any]) -> None:
-    """Write what `load_run` reads, each file whole or not at all; ``metrics.json`` comes last and ends the run."""
-    write_text(folder / CONFIG, to_yaml(complete(config)))
+def save_settings(folder: Path, config: RunConfig, facts: RunFacts) -> None:
+    """Write what a run is, each file whole or not at all: when it begins, and again when it ends."""
+    write_text(folder / CONFIG, to_yaml(with_absolute_data(complete(config))))
     write_text(folder / FACTS, json.dumps(asdict(facts), indent=2) + "\n")
+
+
+def save_weights(folder: Path, model: nn.Module) -> None:
+    """Write the weights, whole or not at all."""
     with replacing(folder / WEIGHTS) as part:
         save_file({name: value.contiguous() for name, value in model.state_dict().items()}, part)
-    write_text(folder / METRICS, json.dumps(metrics, indent=2) + "\n")
 
 
-def load_run(folder: Path) -> Run:
+def save_metrics(folder: Path, metrics: dict[str, Any]) -> None:
+    """Write what came out; this comes last and ends the run. What could not be scored is null."""
+    plain = {name: None if isinstance(value, float) and math.isnan(value) else value for name, value in metrics.items()}
+    write_text(folder / METRICS, json.dumps(plain, indent=2) + "\n")
+
+
+def with_absolute_data(config: RunConfig) -> RunConfig:
+    """The configuration with the whole path of its file, so that the run can be evaluated from any folder."""
+    path = Path(config.data.name)
+    if not (is_table(config.data.name) or path.suffix == ".npz") or not path.is_file():
+        return config
+    return replace(config, data=replace(config.data, name=str(path.resolve())))
+
+
+def load_run(folder: str | Path) -> Run:
     """Read a run folder back."""
+    folder = Path(folder)
     files = read_run_files(folder)
     content = dict(files.facts)
     task = dict(content["task"])

@@ -16,6 +16,7 @@ from policylearn.training.data_source import Source
 from policylearn.training.folds import CallbacksOf, train
 from policylearn.training.grid import apply, read_grid
 from policylearn.training.ledger import Ledger, read_content, run_jobs
+from policylearn.training.module import DivergedError
 
 BEST, TRIALS = "best.yaml", "trials"
 
@@ -77,7 +78,7 @@ class Swept:
 def sweep(
     config: RunConfig,
     source: Source,
-    folder: Path,
+    folder: str | Path,
     *,
     trials: int | None = None,
     callbacks_of: CallbacksOf = lambda _title: (),
@@ -93,6 +94,7 @@ def sweep(
         callbacks_of: makes the callbacks of each training.
         report: told the standing whenever it may have changed.
     """
+    folder = Path(folder)
     combinations = read_grid(config).combinations()
     fingerprint = source.dataset.fingerprint
     wanted = [Trial(label, apply(config, values), fingerprint) for label, values in combinations.items()]
@@ -100,7 +102,10 @@ def sweep(
 
     def perform(trial: Trial) -> dict[str, Any]:
         run = folder / trial.record
-        metrics = train(trial.config, source, run, resume=True, callbacks_of=callbacks_of).metrics
+        try:
+            metrics = train(trial.config, source, run, resume=True, callbacks_of=callbacks_of).metrics
+        except DivergedError:
+            return {"config": trial.settings, "valid": math.nan, "test": math.nan}
         return {"config": trial.settings, "valid": metrics["valid"], "test": metrics["test"]}
 
     report(standing_of(ledger, wanted, higher=higher))
@@ -123,10 +128,15 @@ def standing_of(ledger: Ledger, trials: list[Trial], *, higher: bool) -> Standin
     """How far the sweep is, over all processes."""
     found = {trial.label: path for trial in trials if (path := ledger.find(trial)) is not None}
     records = {label: read_content(path) for label, path in found.items()}
-    values = {label: float(record["valid"]) for label, record in records.items()}
+    values = {label: _number(record["valid"]) for label, record in records.items()}
     order = sorted(values, key=lambda name: (math.isnan(values[name]), -values[name] if higher else values[name]))
     return Standing(
         total=len(trials),
         values={name: values[name] for name in order},
-        tests={name: float(records[name]["test"]) for name in order},
+        tests={name: _number(records[name]["test"]) for name in order},
     )
+
+
+def _number(value: float | None) -> float:
+    """A figure; one that could not be worked out is no number."""
+    return math.nan if value is None else float(value)

@@ -15,7 +15,7 @@ from policylearn.data.packed import Array, DataError, PackedGraphs, smiles_bytes
 SPLIT_PARTS = ("train", "valid", "test")
 
 
-def pack_ogb_folder(folder: Path, *, split: str | None = None, add_inverse_edge: bool = True) -> PackedGraphs:
+def pack_ogb_folder(folder: str | Path, *, split: str | None = None, add_inverse_edge: bool = True) -> PackedGraphs:
     """Pack a graph-level dataset from the folder in which OGB ships it.
 
     Args:
@@ -24,6 +24,7 @@ def pack_ogb_folder(folder: Path, *, split: str | None = None, add_inverse_edge:
         add_inverse_edge: OGB stores each edge once for the molecules and for ppa; every edge then gets its inverse
             right after it. False leaves the edges of a directed dataset (code2) as they are.
     """
+    folder = Path(folder)
     raw = folder / "raw"
     nodes = read_column(raw / "num-node-list.csv.gz")
     edges = read_column(raw / "num-edge-list.csv.gz")

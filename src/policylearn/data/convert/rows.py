@@ -40,7 +40,7 @@ def table_kind(path: Path) -> str:
     return Path(path.name.lower().removesuffix(".gz")).suffix
 
 
-def iter_rows(path: Path, smiles: str = "smiles", columns: Sequence[str] = ()) -> Iterator[TableRow]:
+def iter_rows(path: str | Path, smiles: str = "smiles", columns: Sequence[str] = ()) -> Iterator[TableRow]:
     """Stream the rows of a table; rows without any text are passed over.
 
     A row that cannot be read comes with its ``problem``; a file that cannot be read, or lacks a column, raises a
@@ -51,6 +51,7 @@ def iter_rows(path: Path, smiles: str = "smiles", columns: Sequence[str] = ()) -
         smiles: the column of molecules, as in `open_rows`.
         columns: further columns that must be there.
     """
+    path = Path(path)
     with open_rows(path, columns, smiles=smiles) as rows:
         yield from filled(rows)
 
@@ -108,8 +109,9 @@ def open_rows(path: Path, columns: Sequence[str] = (), *, smiles: str | None = N
         yield TableRows(reader, molecules)
 
 
-def table_columns(path: Path) -> list[str]:
+def table_columns(path: str | Path) -> list[str]:
     """The names of a table's columns."""
+    path = Path(path)
     with open_rows(path) as rows:
         return rows.header
 

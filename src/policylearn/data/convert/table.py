@@ -79,7 +79,7 @@ class Molecule:
 
 
 def read_table(
-    path: Path,
+    path: str | Path,
     smiles: str = "smiles",
     targets: str | Sequence[str] = "y",
     *,
@@ -107,6 +107,7 @@ def read_table(
         on_error: raise for the first bad row, or skip bad rows and report each.
         progress: called with (molecules done, molecules in all) from time to time.
     """
+    path = Path(path)
     if on_error not in ("raise", "skip"):
         raise ValueError(f"'on_error' must be 'raise' or 'skip' (got {on_error!r})")
     names = (targets,) if isinstance(targets, str) else tuple(targets)

@@ -13,7 +13,7 @@ from policylearn.data.packed import Array, DataError, PackedGraphs
 WIDEST_ONE_HOT = 10_000
 
 
-def pack_tu_folder(folder: Path, name: str | None = None, *, attributes: bool = True) -> PackedGraphs:
+def pack_tu_folder(folder: str | Path, name: str | None = None, *, attributes: bool = True) -> PackedGraphs:
     """Pack a dataset from TUDataset's text files.
 
     Features are as PyG reads them: the attributes, followed by one column for each label from the smallest to the
@@ -27,6 +27,7 @@ def pack_tu_folder(folder: Path, name: str | None = None, *, attributes: bool = 
         name: what their names start with; needed only where the folder holds several datasets.
         attributes: False leaves the attributes of nodes and edges out, as PyG's ``TUDataset`` does by default.
     """
+    folder = Path(folder)
     stem = folder / (name or find_name(folder))
     graph = read_indicator(file_of(stem, "graph_indicator"))
     nodes = np.bincount(graph)

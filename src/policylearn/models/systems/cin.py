@@ -24,6 +24,7 @@ from policylearn.nn import (
 )
 from policylearn.nn.cell_layers import DIMENSIONS, CellComplex, CellLayer, CellNorm
 from policylearn.settings import NodePooling
+from policylearn.settings.ranges import DropShare, Positive
 
 CellFeatures = Literal["embedding", "mean", "sum"]
 
@@ -114,11 +115,11 @@ class CIN(nn.Module):
 class CINSettings:
     """The run on ZINC; it has 1.70 M weights, above the 500,000 of the table that quotes it."""
 
-    layers: int = 4
+    layers: Positive = 4
     """Number of layers."""
-    channels: int = 128
+    channels: Positive = 128
     """Width C."""
-    longest_ring: int = 18
+    longest_ring: Positive = 18
     """The most nodes of a ring; 3 takes triangles alone."""
     cell_features: CellFeatures = "embedding"
     """What cells start with: nodes and edges with embeddings and a ring with the sum of its nodes', or every cell with
@@ -131,11 +132,11 @@ class CINSettings:
     """Whether all layers are read out side by side, or the last one alone."""
     pooling: NodePooling = "sum"
     """Over the cells of each dimension."""
-    input_dropout: float = 0.0
+    input_dropout: DropShare = 0.0
     """On the embeddings."""
-    layer_dropout: float = 0.0
+    layer_dropout: DropShare = 0.0
     """Behind each layer."""
-    head_dropout: float = 0.0
+    head_dropout: DropShare = 0.0
     """Before the last map."""
 
 
@@ -143,9 +144,9 @@ class CINSettings:
 class CINSmallSettings(CINSettings):
     """The authors' own small run on ZINC, of 131,000 weights."""
 
-    layers: int = 2
+    layers: Positive = 2
     """Number of layers."""
-    channels: int = 48
+    channels: Positive = 48
     """Width C."""
 
 
@@ -153,9 +154,9 @@ class CINSmallSettings(CINSettings):
 class SINSettings(CINSettings):
     """The run on Reddit-Binary: triangles instead of rings, no norms."""
 
-    channels: int = 64
+    channels: Positive = 64
     """Width C."""
-    longest_ring: int = 3
+    longest_ring: Positive = 3
     """The most nodes of a ring; 3 takes triangles alone."""
     cell_features: CellFeatures = "mean"
     """What cells start with: embeddings, or the mean or sum of their nodes' features as they are."""

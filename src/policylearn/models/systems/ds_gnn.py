@@ -31,6 +31,7 @@ from policylearn.nn import (
     segment_sum,
 )
 from policylearn.policies import FullPolicy, Policy, RandomPolicy
+from policylearn.settings.ranges import DropShare, NotNegative, Positive, Seed
 
 
 @dataclass(frozen=True)
@@ -43,19 +44,19 @@ class DSGNNSettings:
     bag: BagKind = "ego+"
     """Which edges a copy has: those near its root, which is marked ('ego+') or not ('ego'), all but its root's
     ('deleted'), or all, with the root marked ('marked')."""
-    hops: int = 2
+    hops: NotNegative = 2
     """How far ego nets reach; 3 on ZINC."""
-    layers: int = 5
+    layers: Positive = 5
     """Number of layers."""
-    channels: int = 300
+    channels: Positive = 300
     """C, width of every layer."""
     jumping: Literal["concat", "last"] = "last"
     """What a copy is read from: its input and all layers, or the last layer."""
-    set_channels: tuple[int, ...] = (32, 32)
+    set_channels: tuple[Positive, ...] = (32, 32)
     """Widths of the set network."""
-    dropout: float = 0.5
+    dropout: DropShare = 0.5
     """After every layer."""
-    max_rows: int = MAX_ROWS
+    max_rows: Positive = MAX_ROWS
     """Rows (node and copy) held at once; more are refused in training and taken in pieces at inference."""
 
 
@@ -63,9 +64,9 @@ class DSGNNSettings:
 class RandomDSGNNSettings(DSGNNSettings):
     """DS-GNN with few copies, drawn uniformly."""
 
-    picks: int = 2
+    picks: NotNegative = 2
     """T, copies drawn per graph."""
-    seed: int = 0
+    seed: Seed = 0
     """Of the draws in evaluation."""
 
 

@@ -20,6 +20,7 @@ from policylearn.nn import (
     dtype_of,
 )
 from policylearn.policies import FullPolicy, Policy, RandomPolicy
+from policylearn.settings.ranges import NotNegative, Positive, Seed
 
 
 @dataclass(frozen=True)
@@ -31,13 +32,13 @@ class DSSGNNSettings:
     bag: BagKind = "ego+"
     """Which edges a copy has: those near its root, which is marked ('ego+') or not ('ego'), all but its root's
     ('deleted'), or all, with the root marked ('marked')."""
-    hops: int = 2
+    hops: NotNegative = 2
     """How far ego nets reach; 3 on ZINC."""
-    layers: int = 5
+    layers: Positive = 5
     """Number of layers."""
-    channels: int = 300
+    channels: Positive = 300
     """C, width of every layer."""
-    max_rows: int = MAX_ROWS
+    max_rows: Positive = MAX_ROWS
     """Rows (node and copy) held at once; more are refused."""
 
 
@@ -45,9 +46,9 @@ class DSSGNNSettings:
 class RandomDSSGNNSettings(DSSGNNSettings):
     """DSS-GNN with few copies, drawn uniformly."""
 
-    picks: int = 2
+    picks: NotNegative = 2
     """T, copies drawn per graph."""
-    seed: int = 0
+    seed: Seed = 0
     """Of the draws in evaluation."""
 
 

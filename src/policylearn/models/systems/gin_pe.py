@@ -20,6 +20,7 @@ from policylearn.nn import (
     node_numbers,
     node_width,
 )
+from policylearn.settings.ranges import DropShare, Positive
 
 WALKS, LAPLACIAN = "walk_encoding", "laplacian_encoding"
 """The structures of these names, of the transforms of the same names."""
@@ -144,19 +145,19 @@ class EncodedGIN(nn.Module):
 class EncodedGINSettings:
     """The baseline on Alchemy."""
 
-    layers: int = 6
+    layers: Positive = 6
     """Number of layers."""
-    channels: int = 64
+    channels: Positive = 64
     """Width C."""
-    walk_steps: int = 20
+    walk_steps: Positive = 20
     """Columns of the walk encoding."""
-    eigenvectors: int = 4
+    eigenvectors: Positive = 4
     """Columns of the Laplacian encoding."""
-    encoding_channels: int = 16
+    encoding_channels: Positive = 16
     """P, width of each encoding; the types of nodes have the C - 2P channels that are left."""
-    set2set_steps: int = 6
+    set2set_steps: Positive = 6
     """How often the readout asks the nodes."""
-    dropout: float = 0.0
+    dropout: DropShare = 0.0
     """Behind each layer."""
 
 

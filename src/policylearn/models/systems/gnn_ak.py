@@ -24,6 +24,7 @@ from policylearn.nn import (
     segment_sum,
 )
 from policylearn.settings import NodePooling
+from policylearn.settings.ranges import DropShare, NotNegative, Positive
 
 StatePart = Literal["centroid", "subgraph", "context"]
 Joining = Literal["concat", "add"]
@@ -209,15 +210,15 @@ def pooled(rows: Tensor, group: Tensor, count: int, how: NodePooling) -> Tensor:
 class GNNAKSettings:
     """GNN-AK as published for ZINC: 521,095 weights there; a width of 124 stays below 500,000."""
 
-    channels: int = 128
+    channels: Positive = 128
     """Width C."""
-    layers: int = 6
+    layers: Positive = 6
     """Outer layers."""
-    inner_layers: int = 1
+    inner_layers: Positive = 1
     """Layers inside the ego nets."""
-    hops: int = 3
+    hops: NotNegative = 3
     """How far ego nets reach."""
-    hop_channels: int = 0
+    hop_channels: NotNegative = 0
     """Width of the embedded distance to the root, which gates read as well; 0 leaves both out."""
     parts: tuple[StatePart, ...] = ("centroid", "subgraph")
     """What a node's state is made of."""
@@ -225,9 +226,9 @@ class GNNAKSettings:
     """One map of the parts side by side, or their sum."""
     pool: NodePooling = "sum"
     """Of rows to nodes and of nodes to the graph."""
-    dropout: float = 0.0
+    dropout: DropShare = 0.0
     """Dropout of rows, states and the graph's vector."""
-    max_rows: int = MAX_ROWS
+    max_rows: Positive = MAX_ROWS
     """Rows (root and node) of a batch that are too many to hold."""
 
     def __post_init__(self) -> None:
@@ -239,7 +240,7 @@ class GNNAKSettings:
 class GNNAKPlusSettings(GNNAKSettings):
     """GNN-AK+ as published for ZINC: 924,679 weights there; a width of 90 stays below 500,000."""
 
-    hop_channels: int = 16
+    hop_channels: NotNegative = 16
     """Width of the embedded distance to the root, which gates read as well; 0 leaves both out."""
     parts: tuple[StatePart, ...] = ("centroid", "subgraph", "context")
     """What a node's state is made of."""

@@ -12,6 +12,7 @@ from policylearn.bags import MAX_ROWS, Bag, Graphs, Selection, attached, check_r
 from policylearn.models.protocol import AnyBatch, mean_loss
 from policylearn.models.registry import Inputs, System, TransformSpec, built, register
 from policylearn.nn import MLP, Features, NodeEncoder, NormedMLP, RowBatchNorm, build_gin, segment_sum
+from policylearn.settings.ranges import Positive
 
 
 @dataclass(frozen=True)
@@ -137,13 +138,13 @@ class GNNSSWL(nn.Module):
 class GNNSSWLSettings:
     """The published runs on ZINC: 272,653 weights, with the pairs (v, v) 385,555."""
 
-    channels: int = 96
+    channels: Positive = 96
     """Width C."""
-    layers: int = 6
+    layers: Positive = 6
     """Number of layers, the pooling one not counted."""
-    cap: int = 5
+    cap: Positive = 5
     """Distances from here on are one."""
-    max_rows: int = MAX_ROWS
+    max_rows: Positive = MAX_ROWS
     """Pairs of nodes of a batch that are too many to hold."""
 
 

@@ -23,6 +23,7 @@ from policylearn.nn import (
     one_hot,
     segment_sum,
 )
+from policylearn.settings.ranges import Positive
 
 CODES = "cycle_code"
 
@@ -127,11 +128,11 @@ class GSN(nn.Module):
 class GSNSettings:
     """The run of about 500,000 weights on ZINC."""
 
-    layers: int = 4
+    layers: Positive = 4
     """Number of layers."""
-    channels: int = 150
+    channels: Positive = 150
     """Width C."""
-    longest_cycle: int = 8
+    longest_cycle: Positive = 8
     """Cycles from 3 nodes to this many are counted."""
 
 

@@ -25,6 +25,7 @@ from policylearn.nn import (
 )
 from policylearn.policies import RankedPolicy
 from policylearn.settings import NodePooling
+from policylearn.settings.ranges import DropShare, NotNegative, Positive
 
 TERMS = "closed_walks"
 TIES = 1e-6
@@ -156,17 +157,17 @@ class GeluHead(nn.Module):
 class HyMNSettings:
     """The run on ZINC, of 497,283 weights."""
 
-    picks: int = 1
+    picks: NotNegative = 1
     """T, marked copies beside the unmarked graph."""
-    terms: int = 20
+    terms: Positive = 20
     """K, terms of the centrality."""
-    centrality_channels: int = 28
+    centrality_channels: Positive = 28
     """P, channels of the centrality's encoding within C."""
-    layers: int = 10
+    layers: Positive = 10
     """Number of layers."""
-    channels: int = 148
+    channels: Positive = 148
     """Width C."""
-    head_layers: int = 3
+    head_layers: Positive = 3
     """Linear maps of the head."""
     over_copies: NodePooling = "mean"
     """How the copies of a node are pooled."""
@@ -174,7 +175,7 @@ class HyMNSettings:
     """How nodes are pooled to a graph vector."""
     norm: bool = True
     """Whether each layer ends with a batch norm."""
-    dropout: float = 0.0
+    dropout: DropShare = 0.0
     """In each layer."""
 
 

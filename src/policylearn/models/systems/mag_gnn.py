@@ -14,6 +14,7 @@ from policylearn.models.registry import Inputs, System, register
 from policylearn.nn import Features, NodeEncoder, segment_mean
 from policylearn.nn.tuple_layers import MarkEncoder, NormedLinear, tuple_bag, tuple_layers
 from policylearn.policies.tuple_agent import Replay, TupleAgent, evaluating
+from policylearn.settings.ranges import NotNegative, Positive, Seed, Share
 
 Regime = Literal["simul", "ord", "pre"]
 Reward = Literal["error", "probability"]
@@ -175,35 +176,35 @@ class MAGGNN(nn.Module):
 class MAGGNNSettings:
     """The run on ZINC."""
 
-    tuples: int = 1
+    tuples: Positive = 1
     """m, tuples per graph."""
-    size: int = 2
+    size: Positive = 2
     """k, nodes of a tuple."""
-    moves: int = 2
+    moves: NotNegative = 2
     """How often each tuple moves."""
-    layers: int = 6
+    layers: Positive = 6
     """Of both networks."""
-    channels: int = 100
+    channels: Positive = 100
     """Width C of both networks."""
     regime: Regime = "simul"
     """A step of each in turn, the predictor first and then the agent ('ord'), or the predictor alone ('pre')."""
-    predictor_steps: int = 0
+    predictor_steps: NotNegative = 0
     """Steps of the predictor before those of the agent, in 'ord'."""
     reward: Reward = "error"
     """What a move brings: the fall of the loss, or the rise of the true class's probability."""
-    discount: float = 0.9
+    discount: Share = 0.9
     """Of what comes after a move."""
-    random_until: int = 50_000
+    random_until: NotNegative = 50_000
     """Steps of the agent until which all of its moves are random."""
-    explore_until: int = 100_000
+    explore_until: NotNegative = 100_000
     """Steps of the agent from which the fewest are."""
-    least_epsilon: float = 0.02
+    least_epsilon: Share = 0.02
     """Share of random moves then."""
-    target_every: int = 5000
+    target_every: Positive = 5000
     """Steps of the agent between two copies of its network."""
-    replay: int = 300
+    replay: NotNegative = 300
     """Moves kept per graph (3,000,000 on ZINC's 10,000); 0 keeps none. A run that is resumed starts without any."""
-    seed: int = 0
+    seed: Seed = 0
     """Of the first tuples in evaluation."""
 
 

@@ -21,6 +21,7 @@ from policylearn.nn import (
     labelled_ego_nets,
     segment_sum,
 )
+from policylearn.settings.ranges import DropShare, Positive
 
 
 class VirtualUpdate(nn.Module):
@@ -113,11 +114,11 @@ class NGNN(nn.Module):
 class NGNNSettings:
     """The published run on ogbg-molhiv."""
 
-    channels: int = 300
+    channels: Positive = 300
     """Width C."""
-    layers: int = 6
+    layers: Positive = 6
     """Number of layers."""
-    height: int = 4
+    height: Positive = 4
     """How far ego nets reach."""
     resistance: bool = True
     """Whether rows know their resistance to the root."""
@@ -125,9 +126,9 @@ class NGNNSettings:
     """Whether a virtual node joins all ego nets of a graph."""
     residual: bool = False
     """Add what each layer read to its output, and a virtual node's state to its update."""
-    dropout: float = 0.65
+    dropout: DropShare = 0.65
     """Dropout after every layer, and on updates of the virtual node."""
-    max_rows: int = MAX_ROWS
+    max_rows: Positive = MAX_ROWS
     """Rows (root and node) of a batch that are too many to hold."""
 
 

@@ -19,6 +19,7 @@ from policylearn.nn import (
     StreamLayer,
     build_gin,
 )
+from policylearn.settings.ranges import NotNegative, Positive
 
 
 class NGNNSun(nn.Module):
@@ -77,13 +78,13 @@ class NGNNSun(nn.Module):
 class NGNNSunSettings:
     """SUN's settings for DS-GNN on ZINC, as wide as 500,000 weights allow: 457,543."""
 
-    channels: int = 64
+    channels: Positive = 64
     """Width C."""
-    layers: int = 6
+    layers: Positive = 6
     """Number of layers."""
-    hops: int = 3
+    hops: NotNegative = 3
     """How far ego nets reach."""
-    max_rows: int = MAX_ROWS
+    max_rows: Positive = MAX_ROWS
     """Rows of a batch, n * n per graph, that are too many to hold."""
 
 

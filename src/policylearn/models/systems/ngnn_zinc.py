@@ -22,6 +22,7 @@ from policylearn.nn import (
     build_gin,
     labelled_ego_nets,
 )
+from policylearn.settings.ranges import Positive
 
 TYPE_CHANNELS = 8
 """Width of the embedded node type; the type stands beside it as a plain number."""
@@ -101,17 +102,17 @@ class NGNNZinc(nn.Module):
 class NGNNZincSettings:
     """The defaults of the published script; height and labels as in the group's command for ZINC."""
 
-    channels: int = 64
+    channels: Positive = 64
     """Width C."""
-    layers: int = 6
+    layers: Positive = 6
     """Number of layers."""
-    height: int = 3
+    height: Positive = 3
     """How far ego nets reach."""
     resistance: bool = True
     """Whether rows know their resistance to the root."""
     pool: NetPooling = "mean"
     """Mean over an ego net, or the row of its root."""
-    max_rows: int = MAX_ROWS
+    max_rows: Positive = MAX_ROWS
     """Rows (root and node) of a batch that are too many to hold."""
 
 

@@ -20,6 +20,7 @@ from policylearn.nn import (
     segment_sum,
 )
 from policylearn.policies import Imle, keep_best, node_uniform
+from policylearn.settings.ranges import AboveZero, Amount, AnyWhole, DropShare, NotNegative, Positive, Seed
 
 OSANForm = Literal["zinc", "ogb", "alchemy"]
 VOTE_NOISE = 0.1
@@ -31,21 +32,21 @@ class RandomOSANSettings:
 
     form: OSANForm = "ogb"
     """The authors' network for which data: 'zinc' (GINE), 'ogb' (OGB's GIN) or 'alchemy' (Set2Set)."""
-    picks: int = 10
+    picks: NotNegative = 10
     """T, copies besides the whole graph."""
-    keep: int = -1
+    keep: AnyWhole = -1
     """Nodes that each copy keeps; a negative number is how many it loses. Never all."""
     remove_rows: bool = True
     """Whether masked nodes are left out, or only lose their edges."""
-    layers: int = 5
+    layers: Positive = 5
     """Layers of the prediction network."""
-    channels: int = 300
+    channels: Positive = 300
     """C, width of all layers."""
-    dropout: float = 0.5
+    dropout: DropShare = 0.5
     """After every layer of the prediction network."""
-    votes: int = 5
+    votes: Positive = 5
     """Draws in evaluation; the output is their mean."""
-    seed: int = 0
+    seed: Seed = 0
     """Of the draws in evaluation."""
 
 
@@ -53,15 +54,15 @@ class RandomOSANSettings:
 class OSANSettings(RandomOSANSettings):
     """Copies that each keep the nodes that a network scores highest, and the whole graph."""
 
-    aux_weight: float = 1.0
+    aux_weight: Amount = 1.0
     """Weight of the loss that wants all nodes kept equally often; it is summed over the graphs of a batch."""
-    strength: float = 10.0
+    strength: AboveZero = 10.0
     """How far I-MLE moves scores against the gradient of the masks."""
     ordered: bool = False
     """Whether kept nodes know their place by score (the authors' ordered variant, with the network of form 'zinc')."""
-    order_channels: int = 64
+    order_channels: Positive = 64
     """Channels of a node's place, with 'ordered'."""
-    order_size: int = 38
+    order_size: Positive = 38
     """Places that there are, with 'ordered': the size of the largest graph."""
 
 

@@ -24,6 +24,7 @@ from policylearn.nn import (
     require_edges,
     segment_sum,
 )
+from policylearn.settings.ranges import DropShare, NotNegative, Positive
 
 VARIANCE_FLOOR = 1e-5
 
@@ -219,21 +220,21 @@ class PNA(nn.Module):
 class PNASettings:
     """The run of about 500,000 weights on ZINC (369,235 counted)."""
 
-    layers: int = 16
+    layers: Positive = 16
     """Number of layers."""
-    channels: int = 70
+    channels: Positive = 70
     """Width C; a multiple of the towers."""
-    last_channels: int = 0
+    last_channels: NotNegative = 0
     """Width of the last layer; 0 is the same as the others."""
-    edge_channels: int = 40
+    edge_channels: NotNegative = 40
     """Width of the edges' vectors."""
-    towers: int = 5
+    towers: Positive = 5
     """Towers in every layer."""
     divide_input: bool = True
     """Whether each tower sees its share of the input's channels, or all of them."""
     divide_last_input: bool = True
     """The same for the last layer."""
-    dropout: float = 0.0
+    dropout: DropShare = 0.0
     """Behind each tower."""
 
 

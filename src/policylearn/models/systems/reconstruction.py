@@ -25,6 +25,7 @@ from policylearn.nn import (
     node_width,
 )
 from policylearn.policies import Deck, RandomDeck
+from policylearn.settings.ranges import DropShare, Positive, Seed
 
 Base = Literal["gine", "gcn"]
 
@@ -139,21 +140,21 @@ class ReconstructionSettings:
 
     base: Base = "gine"
     """The network that every member goes through."""
-    channels: int = 300
+    channels: Positive = 300
     """Width C."""
-    layers: int = 4
+    layers: Positive = 4
     """Number of layers."""
-    removed: int = 1
+    removed: Positive = 1
     """Nodes that each member of a deck lacks."""
-    deck_size: int = 1000
+    deck_size: Positive = 1000
     """The most members of a deck; where a graph has more ways to lose nodes, so many are drawn."""
     by_order: bool = False
     """Draw as the authors' code does, which takes {a, b} and {b, a} for two ways to lose two nodes."""
-    seed: int = 0
+    seed: Seed = 0
     """Of the draws in evaluation."""
-    dropout: float = 0.0
+    dropout: DropShare = 0.0
     """Dropout before the last map."""
-    max_rows: int = MAX_ROWS
+    max_rows: Positive = MAX_ROWS
     """Rows (member and node) of a batch that are too many to hold."""
 
 

@@ -31,6 +31,7 @@ from policylearn.nn import (
     segment_sum,
 )
 from policylearn.policies import FullPolicy
+from policylearn.settings.ranges import DropShare, NotNegative, Positive
 
 
 @dataclass(frozen=True)
@@ -42,11 +43,11 @@ class SUNSettings:
     bag: BagKind = "ego+"
     """Which edges a copy has: those near its root, which is marked ('ego+') or not ('ego'), all but its root's
     ('deleted'), or all, with the root marked ('marked')."""
-    hops: int = 3
+    hops: NotNegative = 3
     """How far ego nets reach."""
-    layers: int = 2
+    layers: Positive = 2
     """Number of layers."""
-    channels: int = 64
+    channels: Positive = 64
     """C, width of every layer."""
     pointwise_mlp: bool = False
     """Whether pointwise maps have two layers with a norm; one linear map otherwise."""
@@ -54,9 +55,9 @@ class SUNSettings:
     """Whether rows also read the sum over their copy."""
     residual: bool = True
     """Add each layer's input to its output."""
-    dropout: float = 0.3
+    dropout: DropShare = 0.3
     """On the input, after every layer, and in the head."""
-    max_rows: int = MAX_ROWS
+    max_rows: Positive = MAX_ROWS
     """Rows (node and copy) held at once; more are refused."""
 
 

@@ -79,8 +79,9 @@ class CompareJob:
         return f"{label_of(self.data)}/{self.variant}-{self.seed}-{short_hash(self.settings)}"
 
 
-def read_comparison(path: Path) -> Comparison:
+def read_comparison(path: str | Path) -> Comparison:
     """A comparison from its YAML, or a `ConfigError` that names what is wrong."""
+    path = Path(path)
     content = read_yaml(path)
     for key in content:
         if key not in FIELDS:

@@ -50,8 +50,8 @@ class CompareRecord:
 
 def run_comparison(
     comparison: Comparison,
-    folder: Path,
-    runs: Path,
+    folder: str | Path,
+    runs: str | Path,
     *,
     equal_seconds: bool = False,
     deadline: float | None = None,
@@ -69,6 +69,7 @@ def run_comparison(
         callbacks_of: of each training.
         after: told each job that is over.
     """
+    folder, runs = Path(folder), Path(runs)
     ledger = Ledger(folder, RunConfig())
     epochs = equal_cost(comparison, folder, runs) if equal_seconds else None
     return run_jobs(
@@ -95,7 +96,7 @@ def perform(job: CompareJob, runs: Path, callbacks: Sequence[lightning.Callback]
         higher_is_better=metrics["higher_is_better"],
         valid=metrics["valid"],
         test=metrics["test"],
-        best_epoch=metrics["best_epoch"],
+        best_epoch=metrics["best_epoch"] - 1,  # records have counted from 0 from the start
         epochs=metrics["epochs"],
         cpu_seconds=metrics["cpu_seconds"],
         parameters=metrics["parameters"],
@@ -146,8 +147,9 @@ def epochs_for(seconds: Mapping[str, float], data: str, variant: str, reference:
     return max(1, math.floor(epochs * seconds[f"{data}/{reference}"] / seconds[f"{data}/{variant}"] + 0.5))
 
 
-def load_records(folder: Path) -> list[CompareRecord]:
+def load_records(folder: str | Path) -> list[CompareRecord]:
     """All records below a folder."""
+    folder = Path(folder)
     return [
         read_record(path, lambda content: CompareRecord(**content))
         for path in sorted(folder.glob("*/*.json"))

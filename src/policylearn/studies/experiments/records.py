@@ -90,8 +90,9 @@ class Record:
         return cls(experiment=Experiment(**experiment, settings=settings), **content)
 
 
-def open_ledger(root: Path) -> Ledger:
+def open_ledger(root: str | Path) -> Ledger:
     """The ledger of a results folder: ``<root>/<dataset>/<experiment>/<repeat><number>-<hash>.json``."""
+    root = Path(root)
     return Ledger(root, RunConfig())
 
 

@@ -12,7 +12,7 @@ from policylearn.studies.experiments.plan import command_of
 from policylearn.studies.experiments.records import PICTURES, Record, load_records
 from policylearn.studies.experiments.summary import Groups, RunGroup, choose_groups, difference, group_records, verdict
 from policylearn.training import RunConfig, changed
-from policylearn.training.ledger import Ledger
+from policylearn.training.ledger import Ledger, LedgerError
 from policylearn.wording import markdown_table, write_value
 
 PER_CENT = ("accuracy", "rocauc")
@@ -41,6 +41,12 @@ def write_report(ledger: Ledger, tables: Sequence[Table]) -> Path:
         tables: what to report on.
     """
     records = load_records(ledger)
+    path = ledger.root.parent / "RESULTS.md"
+    if not records:
+        raise LedgerError(
+            f"{ledger.root}: holds no records, so there is nothing to report and {path} is left as it is; give the"
+            " folder of the records with --results, or run a table first"
+        )
     groups = group_records(records)
     folder = ledger.root / PICTURES
     for table in tables:
@@ -48,7 +54,6 @@ def write_report(ledger: Ledger, tables: Sequence[Table]) -> Path:
             draw_table(table, groups, folder / f"{table.name}.png")
     for dataset in datasets_with_curves(groups):
         draw_curves(dataset, groups, folder / curves_file(dataset))
-    path = ledger.root.parent / "RESULTS.md"
     write_text(path, make_report(records, tables, ledger.root.name))
     return path
 

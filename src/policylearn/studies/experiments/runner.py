@@ -21,8 +21,8 @@ from policylearn.studies.experiments.records import Record, run_folder
 from policylearn.studies.experiments.summary import REPEATED
 from policylearn.studies.experiments.timing import measure_ms
 from policylearn.training import DataConfig, RunConfig, Source, fit, load_run, load_source
-from policylearn.training.checkpoints import Checkpoints
-from policylearn.training.fit import CHECKPOINTS, describe_dataset
+from policylearn.training.checkpoints import CHECKPOINTS, Checkpoints
+from policylearn.training.fit import describe_dataset
 from policylearn.training.folds import parts_of, read_history
 from policylearn.training.ledger import JobOutcome, Ledger, OutOfTimeError, run_jobs
 
@@ -134,7 +134,7 @@ def record_of(
         schedule=job.schedule,
         metric=cell.column.metric,
         higher_is_better=cell.column.higher_is_better,
-        best_epoch=figures["best_epoch"],
+        best_epoch=None if figures["best_epoch"] is None else figures["best_epoch"] - 1,
         valid=figures["valid"],
         test=figures["test"],
         reported=reported,
@@ -151,8 +151,11 @@ def record_of(
 
 
 def shortest(history: dict[str, list[float]]) -> dict[str, list[float]]:
-    """A history's curves with as few digits as single precision needs; losses, which are only looked at, fewer."""
-    curve: dict[str, list[float]] = {"epoch": [int(epoch) for epoch in history["epoch"]]}
+    """A history's curves with as few digits as single precision needs; losses, which are only looked at, fewer.
+
+    Records have counted epochs from 0 from the start, and histories from 1.
+    """
+    curve: dict[str, list[float]] = {"epoch": [int(epoch) - 1 for epoch in history["epoch"]]}
     curve["loss"] = [float(f"{value:.5g}") for value in history["loss"]]
     for part in ("valid", "test"):
         if history[part]:

@@ -1,0 +1,37 @@
+"""What a training needs of the machine, looked at before it begins."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import torch
+
+from policylearn.data import Dataset
+from policylearn.settings.run_config import POLICY, FitConfig, RunConfig
+from policylearn.settings.run_files import RunError
+from policylearn.training.run_folder import note
+
+
+def check_device(settings: FitConfig) -> None:
+    """Raise where a run asks for GPUs that are not here."""
+    if settings.accelerator != "gpu":
+        return
+    there = torch.cuda.device_count() or int(torch.backends.mps.is_available())
+    if there < settings.devices:
+        raise RunError(
+            f"'fit.accelerator' is gpu with fit.devices {settings.devices}, and there are {there} GPUs that torch can"
+            " use; use --accelerator cpu, or ask for fewer with --devices"
+        )
+
+
+def with_possible_picks(config: RunConfig, dataset: Dataset) -> RunConfig:
+    """The configuration with no more picks than the largest graph has nodes, since no graph could take them."""
+    largest = int(dataset.graphs.num_nodes.max())
+    selection = config.selection
+    if config.model != POLICY or not selection.counts_picks or selection.picks <= largest:
+        return config
+    note(
+        f"T = {selection.picks} picks are more than any graph has nodes; T = {largest} is used, the nodes of the"
+        " largest graph"
+    )
+    return replace(config, selection=replace(selection, picks=largest))

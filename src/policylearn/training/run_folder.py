@@ -1,0 +1,168 @@
+"""The folder of a run while it is made: given back where nothing came of it, continued by the same run alone."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from policylearn.settings.flat import differences, flat
+from policylearn.settings.notes import RunNote
+from policylearn.settings.run_config import RunConfig
+from policylearn.settings.run_files import FACTS, METRICS, RunError, RunFiles, read_run_files
+from policylearn.training.checkpoints import CHECKPOINTS, newest_readable
+from policylearn.training.data_source import Source
+from policylearn.training.systems import complete
+
+OWN_RUNS = {"fold-*": "the folds of a run", "member-*": "the members of an ensemble"}
+NOT_COMPARED = ("data.name", "fit.epochs")
+"""The same data may lie elsewhere, and its fingerprint tells; epochs may be raised."""
+SHOWN = 5
+"""Differences that a message lists."""
+
+
+def note(text: str) -> None:
+    """Say it once: the command prints it, Python shows it as a warning."""
+    if is_first_process():
+        warnings.warn(text, RunNote, stacklevel=3)
+
+
+def is_first_process() -> bool:
+    """Whether this is the process that was started, and not one that Lightning started beside it."""
+    return int(os.environ.get("LOCAL_RANK", 0)) == 0
+
+
+@contextmanager
+def new_folder(folder: Path, *, resume: bool) -> Iterator[None]:
+    """Make a run folder; where the block fails before anything was kept, take away what it left there.
+
+    Args:
+        folder: one that holds something is refused unless ``resume``.
+        resume: whether it may hold a run already.
+    """
+    there = folder.exists()
+    if there and not folder.is_dir():
+        raise RunError(f"{folder}: is a file; choose another folder with -o")
+    empty = not there or not any(folder.iterdir())
+    if not empty and not resume and is_first_process():
+        raise RunError(f"{folder}: is not empty; add --resume to continue it, or choose another folder with -o")
+    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        yield
+    except BaseException:
+        if empty and is_first_process() and not holds_work(folder):
+            for path in folder.iterdir():
+                shutil.rmtree(path) if path.is_dir() else path.unlink()
+            if not there:
+                folder.rmdir()
+        raise
+
+
+def holds_work(folder: Path) -> bool:
+    """Whether a run folder, or one within it, holds a checkpoint or a finished run."""
+    inner = (folder, *(path for pattern in OWN_RUNS for path in folder.glob(pattern)))
+    return any((one / METRICS).exists() or newest_readable(one / CHECKPOINTS) is not None for one in inner)
+
+
+@dataclass(frozen=True)
+class Begun:
+    """What a folder that is resumed holds.
+
+    Args:
+        checkpoint: to continue from; None begins anew.
+        finished: the metrics where nothing is left to do.
+        keeps_files: whether the files of a finished run stay as they are until the new ones are whole.
+    """
+
+    checkpoint: Path | None = None
+    finished: dict[str, Any] | None = None
+    keeps_files: bool = False
+
+
+def look_into(folder: Path, config: RunConfig, source: Source, fold: int) -> Begun:
+    """What to continue from; a `RunError` where the folder holds another run, with the difference.
+
+    Args:
+        folder: that is resumed.
+        config: the run.
+        source: its data.
+        fold: which of the splits.
+    """
+    for pattern, what in OWN_RUNS.items():
+        if any(folder.glob(pattern)):
+            raise RunError(f"{folder}: holds {what}, not one run; continue as it was begun, or choose another folder")
+    checkpoint = newest_readable(folder / CHECKPOINTS)
+    if not (folder / FACTS).exists() or (checkpoint is None and not (folder / METRICS).exists()):
+        return Begun(checkpoint)  # nothing that could be lost or mistaken; 0.1 wrote its settings at the end alone
+    stored = read_run_files(folder)
+    found = [*data_differences(stored, source, fold), *setting_differences(stored.config, config)]
+    if found:
+        more = f" and {len(found) - SHOWN} more" if len(found) > SHOWN else ""
+        raise RunError(
+            f"{folder}: holds another run: {'; '.join(found[:SHOWN])}{more}. Continue with its own data and settings,"
+            " or choose another folder with -o"
+        )
+    return _epochs_left(folder, stored, config, checkpoint)
+
+
+def _epochs_left(folder: Path, stored: RunFiles, config: RunConfig, checkpoint: Path | None) -> Begun:
+    before, now = stored.config.fit.epochs, config.fit.epochs
+    if now < before:
+        raise RunError(
+            f"{folder}: was begun with {before} epochs, which can be raised and not lowered (got fit.epochs {now});"
+            f" give --epochs {before}, or choose another folder with -o"
+        )
+    if not stored.metrics:
+        if now > before:
+            note(f"{folder}: continues to {now} epochs instead of {before}{_other_rates(config)}")
+        return Begun(checkpoint)
+    if now == before:
+        return Begun(checkpoint, stored.metrics)
+    if stored.metrics["epochs"] < before:
+        raise RunError(
+            f"{folder}: stopped by itself after {stored.metrics['epochs']} of {before} epochs, so more of them would"
+            " change nothing; train anew with another fit.patience in another folder"
+        )
+    if checkpoint is None:
+        raise RunError(
+            f"{folder}: has finished its {before} epochs and holds no checkpoint to continue from; train anew in"
+            " another folder with -o"
+        )
+    note(f"{folder}: was finished with {before} epochs and continues to {now}{_other_rates(config)}")
+    return Begun(checkpoint, keeps_files=True)
+
+
+def _other_rates(config: RunConfig) -> str:
+    cosine = config.optim.schedule == "cosine"
+    return "; from here on, learning rates are those of the longer schedule" if cosine else ""
+
+
+def data_differences(stored: RunFiles, source: Source, fold: int) -> Iterator[str]:
+    """How the data of a run differ from those at hand, in words."""
+    facts, dataset = stored.facts, source.dataset
+    there, here = tuple(facts["task"]["targets"]), dataset.task.targets
+    if there != here:
+        yield f"its target is {', '.join(there)}, not {', '.join(here)}"
+    before, now = facts["dataset"], dataset.fingerprint
+    if before["fingerprint"] != now:
+        yield (
+            f"its data are {before['name']} with {before['graphs']} graphs (fingerprint {before['fingerprint'][:12]}),"
+            f" not {dataset.name} with {len(dataset)} ({now[:12]})"
+        )
+    wanted = fold if len(dataset.splits) > 1 else None
+    if facts["fold"] != wanted:
+        yield f"its fold is {facts['fold']}, not {wanted}"
+
+
+def setting_differences(stored: RunConfig, config: RunConfig) -> Iterator[str]:
+    """How the settings of a run differ from those at hand, in words."""
+    ours, usual = complete(config), flat(RunConfig())
+    theirs = flat(stored)
+    for key, value in differences(ours, stored, RunConfig()).items():
+        if key not in NOT_COMPARED:
+            yield f"its {key} is {theirs.get(key, usual.get(key))}, not {value}"

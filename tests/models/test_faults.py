@@ -1,0 +1,72 @@
+"""Faults that models once had, each with the test that would find it again."""
+
+from __future__ import annotations
+
+import warnings
+
+import pytest
+import torch
+
+from policylearn.data import Task
+from policylearn.models import ModelConfig, build_model
+from policylearn.nn import Features
+from policylearn.settings import NetworkConfig, PolicyConfig
+from policylearn.settings.notes import RunNote
+from tests.graphs import ATOMS, BONDS, batch_of, molecules
+
+TASK = Task("regression", "mse", "rmse")
+ESTIMATORS = ["reinforce", "rloo", "straight_through", "gapped", "imle"]
+
+
+def model_with(estimator: str) -> torch.nn.Module:
+    torch.manual_seed(0)
+    network = NetworkConfig(channels=8, layers=2)
+    policy = PolicyConfig(picks=2, samples=2, estimator=estimator)  # type: ignore[arg-type]
+    return build_model(ModelConfig(Features((ATOMS,)), Features((BONDS,)), prediction=network, policy=policy))
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_the_objective_in_evaluation_mode_is_the_loss_of_the_output(estimator: str) -> None:
+    model, batch = model_with(estimator).eval(), batch_of(*molecules(4))
+    y = torch.arange(4.0).unsqueeze(1)
+    with torch.no_grad():
+        step = model.objective(batch, y, TASK.loss_terms)
+        output = model(batch)
+    assert torch.allclose(step.outputs, output, atol=1e-6)
+    assert torch.allclose(step.loss, TASK.compute_loss(output, y), atol=1e-6)
+    assert torch.equal(step.loss, step.prediction_loss)
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_a_plain_loss_that_teaches_the_policy_nothing_is_warned_of(estimator: str) -> None:
+    model, batch = model_with(estimator), batch_of(*molecules(4))
+    y = torch.arange(4.0).unsqueeze(1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RunNote)
+        model.objective(batch, y, TASK.loss_terms).loss.backward()
+        model(batch)  # without a way back there is nothing to say
+    model.zero_grad()
+    loss = TASK.compute_loss(model(batch), y)
+    if estimator in ("reinforce", "rloo"):
+        with pytest.warns(RunNote, match="the policy does not learn from a plain loss"):
+            loss.backward()
+    else:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", RunNote)
+            loss.backward()
+    moved = any(weight.grad is not None and bool(weight.grad.any()) for weight in model.policy.parameters())
+    assert moved == (estimator not in ("reinforce", "rloo"))
+
+
+@pytest.mark.parametrize(("conv", "reads"), [("gin", True), ("gatv2", True), ("gcn", False), ("sage", False)])
+def test_convolutions_that_ignore_edge_features_say_so(conv: str, reads: bool) -> None:
+    network = NetworkConfig(channels=8, layers=1, conv=conv)  # type: ignore[arg-type]
+    without = ModelConfig(Features((5,)), Features(), prediction=network)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RunNote)
+        build_model(without)
+        if reads:
+            build_model(ModelConfig(Features((5,)), Features((4, 3)), prediction=network))
+    if not reads:
+        with pytest.warns(RunNote, match=f"'{conv}' does not read edge features, and edges have 2 of them"):
+            build_model(ModelConfig(Features((5,)), Features((4, 3)), prediction=network))
