@@ -15,8 +15,13 @@ from tests.training.tiny import tiny_config, write_graphs
 
 @pytest.mark.parametrize(
     "optim",
-    [{}, {"schedule": "cosine", "warmup": 0.1, "gradient_clip": 1e-9, "optimizer": "sgd"}, {"asam_rho": 0.5}],
-    ids=["adam", "clipped", "asam"],
+    [
+        {},
+        {"schedule": "cosine", "warmup": 0.1, "gradient_clip": 1e-9, "optimizer": "sgd"},
+        {"asam_rho": 0.5},
+        {"schedule": "milestones", "milestones": (3,)},
+    ],
+    ids=["adam", "clipped", "asam", "milestones"],
 )
 def test_a_step_works_without_a_trainer(optim: dict, tmp_path_factory: pytest.TempPathFactory) -> None:
     config = tiny_config(write_graphs(tmp_path_factory.mktemp("timing") / "tiny.npz"), optim=optim)

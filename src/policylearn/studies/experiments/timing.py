@@ -70,7 +70,7 @@ class TrainingSteps:
 
     def __init__(self, model: torch.nn.Module, task: Task, config: RunConfig) -> None:
         # A rate's schedule may ask how many steps there will be, and takes no time worth counting.
-        optim = replace(config.optim, schedule="step")
+        optim = replace(config.optim, schedule="step", milestones=())
         self.module = RunModule(model, task, optim, seed=config.fit.seed)
         self.optimizer: Optimizer = self.module.configure_optimizers()["optimizer"]
         self.clip = config.optim.gradient_clip
