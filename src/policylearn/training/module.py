@@ -108,7 +108,7 @@ class RunModule(lightning.LightningModule):
             seen = batch.past_cost.isfinite()
             self.past_costs[batch.index] = torch.where(seen, (batch.past_cost + costs) / 2, costs)
         loss = step.prediction_loss.double().cpu()
-        if self.trainer.world_size == 1 and not loss.isfinite():  # of several processes, all must stop at once
+        if not several_processes() and not loss.isfinite():  # of several, all must stop at once
             raise DivergedError(self.current_epoch + 1, batch_idx + 1, self.optim.learning_rate)
         self.loss_sum += loss
         self.loss_count += 1
@@ -211,6 +211,12 @@ class RunModule(lightning.LightningModule):
         place = [self.seed, epoch, step + 1, self.global_rank, *([attempt] if attempt else [])]
         words = np.random.SeedSequence(place).generate_state(1, np.uint64)
         torch.manual_seed(int(words[0]))
+
+
+def several_processes() -> bool:
+    """Whether this process trains together with others; asked of torch, since a step may be run without a trainer."""
+    distributed = torch.distributed
+    return distributed.is_available() and distributed.is_initialized() and distributed.get_world_size() > 1
 
 
 def warmup_cosine(steps: int, warmup: float) -> Callable[[int], float]:
