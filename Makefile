@@ -26,9 +26,11 @@ help:
 	@echo "make demo   learn to tell graphs apart that ordinary message passing cannot, and write demo/report.html (a minute, once installed)"
 	@echo "make test   lint, then run all tests"
 	@echo "make lint   style, types and the order of the rooms"
-	@echo "make bench  policylearn bench --quick, then python -m benchmarks.NAME for $(BENCHMARKS); writes to benchmarks/results"
+	@echo "make bench  policylearn bench --quick, then python -m benchmarks.NAME for $(BENCHMARKS); writes to benchmarks/results,"
+	@echo "            and says which ratios fell by more than 10 % since the last record"
 	@echo "            left out: policylearn bench (all datasets, all methods), python -m benchmarks.full_bag (12 minutes of a processor)"
 	@echo "            and python -m benchmarks.against OLD NEW (two checkouts), python -m benchmarks.ablation_table and python -m benchmarks.systems_table (write them into the docs)"
+	@echo "            and python -m benchmarks.growth (cost against nodes, edges, picks, channels, layers and batch), python -m benchmarks.table_to_table (beside chemprop)"
 	@echo "            and python -m benchmarks.service_load RUN (32 clients against policylearn serve, on loopback alone)"
 	@echo "            and, on finished runs or for hours, python -m benchmarks.coverage, benchmarks.drawn_bags, benchmarks.early_stops and benchmarks.structures"
 
@@ -51,7 +53,7 @@ lint: $(READY)
 
 bench: $(READY)
 	@echo "bench: policylearn bench --quick"
-	@$(BIN)/policylearn bench --quick -o benchmarks/results
+	@$(BIN)/policylearn bench --quick -o benchmarks/results --against $(LAST)
 	@for name in $(BENCHMARKS); do echo "bench: $$name"; $(BIN)/python -m benchmarks.$$name || exit 1; done
 
 $(READY): pyproject.toml constraints.txt

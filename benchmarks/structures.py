@@ -28,6 +28,7 @@ from policylearn.data.transforms.cells import Cells
 from policylearn.data.transforms.cycle_counts import CycleCounts
 from policylearn.data.transforms.distances import Distances
 from policylearn.data.transforms.ego_nets import AttachedEgoNets
+from policylearn.studies.bench import find_falls
 from policylearn.wording import markdown_table
 
 NAME = "structures"
@@ -158,6 +159,11 @@ def table(record: dict[str, Any]) -> str:
     return markdown_table(HEADINGS, rows)
 
 
+def ratios_of(record: dict[str, Any]) -> dict[str, float]:
+    """How many times as fast as networkx, by structure."""
+    return {result["structure"]: result["ratio"] for result in record["results"]}
+
+
 def written(page: str, record: Path = RESULTS / f"{NAME}.json") -> str:
     """The page with the table of the record."""
     return with_table(page, NAME, table(json.loads(record.read_text())))
@@ -177,6 +183,10 @@ def main() -> None:
     results = [measure(contest, graphs, plain, options.rounds) for contest in CONTESTS]
     record = {"graphs": options.graphs, "dataset": "ZINC-12k, the first graphs", "results": results}
     print(table(record))
+    last = RESULTS / f"{NAME}.json"
+    before = ratios_of(json.loads(last.read_text())) if last.exists() else {}
+    for fall in find_falls(ratios_of(record), before):
+        print(f"fell since the last record: {fall}")
     print(keep(NAME, {"command": f"python -m benchmarks.structures --graphs {options.graphs}", **record}))
 
 

@@ -254,10 +254,16 @@ def main() -> None:
             cost = run(command, output, priority=options.priority)
             print(contender.name, cost, flush=True)
             costs[contender.name].append(asdict(cost))
-    words = f"python -m benchmarks.table_to_table --molecules {options.molecules} --rounds {options.rounds}"
-    record = {"command": words, "load": [load, os.getloadavg()[0]], "priority": options.priority, "costs": costs}
+        # Kept round by round: a run of hours may be cut short.
+        record = {
+            "command": f"python -m benchmarks.table_to_table --molecules {options.molecules} --rounds {options.rounds}",
+            "load": [load, os.getloadavg()[0]],
+            "priority": options.priority,
+            "costs": costs,
+        }
+        path = keep(options.name, record)
     print(table(record))
-    print(keep(options.name, record))
+    print(path)
 
 
 if __name__ == "__main__":

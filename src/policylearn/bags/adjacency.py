@@ -9,6 +9,8 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
+from policylearn.bags.host import count_ids, may_read
+
 # torch says once per process that CSR tensors are in beta; that is not news for a user of this package.
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
@@ -48,7 +50,7 @@ class Adjacency:
     @staticmethod
     def of(edge_index: Tensor, num_nodes: int) -> Adjacency:
         """Sort the edges once."""
-        if edge_index.numel() and int(edge_index.max()) >= num_nodes:
+        if edge_index.numel() and may_read(edge_index) and int(edge_index.max()) >= num_nodes:
             raise ValueError(
                 f"'edge_index' names node {int(edge_index.max())}, but the batch has {num_nodes} nodes;"
                 " check that edges and features belong together"
@@ -117,5 +119,5 @@ class Adjacency:
 
 def pointers(ids: Tensor, size: int) -> Tensor:
     """Where each of ``size`` groups starts once ``ids`` is sorted, ``(size + 1,)``."""
-    ends = torch.bincount(ids, minlength=size).cumsum(0)
+    ends = count_ids(ids, size).cumsum(0)
     return torch.cat([ends.new_zeros(1), ends])

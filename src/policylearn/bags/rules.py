@@ -44,6 +44,8 @@ class MarkNodes:
         roots = with_unmarked(selection.roots) if unmarked else selection.roots
         if selection.marks is not None:
             return self._given(graphs, selection.marks, roots, dtype, unmarked)
+        if graphs.num_graphs and selection.complete:
+            return self._complete(graphs, selection, roots, dtype, unmarked)
         slots = copies_per_graph(selection, unmarked=unmarked)
         ends = slots.index_select(0, graphs.batch).cumsum(0)
         row_ptr = torch.cat([ends.new_zeros(1), ends])
@@ -53,6 +55,17 @@ class MarkNodes:
         marks[row_ptr.index_select(0, marked[step, which, graph]) + step + int(unmarked)] = 1
         equal = len(slots) > 0 and bool((slots == slots[0]).all())
         width = int(slots[0]) if equal else None
+        return Bag(marks, row_ptr, slots, roots, graphs.batch, graphs.adjacency, width)
+
+    @staticmethod
+    def _complete(graphs: Graphs, selection: Selection, roots: Tensor, dtype: torch.dtype, unmarked: bool) -> Bag:
+        """As many copies of every graph: where each row stands is known without looking at any value."""
+        width = selection.picks + int(unmarked)
+        slots = graphs.ptr.new_full((graphs.num_graphs,), width)
+        row_ptr = torch.arange(graphs.num_nodes + 1, device=graphs.batch.device) * width
+        marks = torch.zeros(graphs.num_nodes * width, 1, dtype=dtype, device=graphs.batch.device)
+        step = torch.arange(int(unmarked), width, device=graphs.batch.device).view(-1, 1, 1)
+        marks[(selection.marked * width + step).flatten()] = 1
         return Bag(marks, row_ptr, slots, roots, graphs.batch, graphs.adjacency, width)
 
     @staticmethod

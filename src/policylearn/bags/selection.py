@@ -3,12 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import torch
 from torch import Tensor
 
+from policylearn.bags.host import may_read
+
 NO_PICK = -1
 """Stands in ``Selection.roots`` where a graph makes fewer picks than others of its batch."""
+
+
+def places(nodes: Tensor, size: int) -> Tensor:
+    """Node ids with ``size`` instead of `NO_PICK`: a place behind the last, which is written to and cut off.
+
+    Leaving such entries out would need their number, for which a GPU must be waited for.
+    """
+    return nodes.where(nodes != NO_PICK, size)
 
 
 @dataclass(frozen=True)
@@ -43,6 +54,11 @@ class Selection:
         """T, the number of marked copies of a graph (at most)."""
         return len(self.roots)
 
+    @cached_property
+    def complete(self) -> bool:
+        """Whether every graph has a node in every place; looked up once, since a GPU must be waited for."""
+        return self.roots.numel() == 0 or not bool((self.marked == NO_PICK).any())
+
     @property
     def marked(self) -> Tensor:
         """All marked nodes of each copy, the root first, ``(T, k, G)``."""
@@ -55,7 +71,7 @@ class Selection:
         Args:
             ptr: where the nodes of each graph start, ``(G + 1,)``.
         """
-        graphs, nodes = len(ptr) - 1, int(ptr[-1])
+        graphs = len(ptr) - 1
         if self.roots.ndim != 2 or self.roots.shape[1] != graphs:
             raise ValueError(
                 f"'roots' must have shape (T, {graphs}): a row per step, a column per graph"
@@ -63,6 +79,9 @@ class Selection:
             )
         if self.roots.dtype != torch.long:
             raise ValueError(f"'roots' must hold node ids as int64 (got {self.roots.dtype}); use roots.long()")
+        if not may_read(ptr):
+            return self
+        nodes = int(ptr[-1])
         for name in ("logits", "marks"):
             value = getattr(self, name)
             if value is not None and value.shape != (self.picks, nodes):

@@ -66,6 +66,10 @@ def add_options(parser: Parser) -> None:
         "--growth-nodes", type=int | None, default=None, help="largest graph; 0: none (default: 10^6, quick: 10^5)"
     )
     parser.add_argument("--no-memory", action="store_true", help="do not measure peak memory")
+    parser.add_argument(
+        "--against", type=Path | None, default=None,
+        help="a record whose ratios are compared with the new ones (default: the one that is replaced, if any)",
+    )  # fmt: skip
     parser.add_argument("-o", "--output", type=Path, default=Path("bench"), help="folder of bench.json and bench.png")
 
 
@@ -86,10 +90,11 @@ def run(options: Namespace) -> int:
         load = f"{os.getloadavg()[0]:.1f}"
         warn(f"the machine is busy (load {load}): ratios can still be compared, times cannot", beside)
     command = f"policylearn bench {shlex.join(options.words)}".strip()
-    report = measure(settings, command, beside, ablation=options.ablation)
     quick = "bench-quick" if options.quick else "bench"
     name = "ablation" if options.ablation else "systems" if options.systems else quick
     written = [options.output / f"{name}.json"]
+    last = last_record(options.against, written[0]) if name == quick else None
+    report = measure(settings, command, beside, ablation=options.ablation)
     write_text(written[0], report.to_json())
     if name == quick:
         written.append(options.output / f"{name}.png")
@@ -101,7 +106,37 @@ def run(options: Namespace) -> int:
         print_table(table, 200)
     for path in written:
         say(str(path))
+    if last is not None:
+        say_falls(report, last)
     return 0
+
+
+def last_record(named: Path | None, replaced: Path) -> BenchReport | None:
+    """The record to compare with, read before anything is measured; None where there is none."""
+    from policylearn.studies.bench import BenchReport
+
+    path = named or replaced
+    if not path.exists():
+        if named is not None:
+            raise ValueError(f"--against {named}: there is no such record; run 'policylearn bench -o FOLDER' first")
+        return None
+    return BenchReport.from_json(path.read_text(encoding="utf-8"))
+
+
+def say_falls(report: BenchReport, last: BenchReport) -> None:
+    """Say which ratios fell since the last record."""
+    from policylearn.studies.bench import ALLOWED, find_falls, speed_ratios
+
+    now, before = speed_ratios(report), speed_ratios(last)
+    falls = find_falls(now, before)
+    shared = len(now.keys() & before.keys())
+    since = f"since the record of {last.date} (commit {last.commit})"
+    if not falls:
+        say(f"none of {shared} ratios fell by more than {ALLOWED:.0%} {since}")
+        return
+    say(f"{len(falls)} of {shared} ratios fell by more than {ALLOWED:.0%} {since}:")
+    for fall in falls:
+        say(f"  {fall}")
 
 
 def settings_of(options: Namespace) -> Settings:

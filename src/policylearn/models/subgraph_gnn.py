@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from policylearn.bags import NO_PICK, Bag, BagRule, Graphs, Selection, mark_nodes, pieces, unmarked_apart
+from policylearn.bags import Bag, BagRule, Graphs, Selection, mark_nodes, pieces, unmarked_apart
 from policylearn.models.protocol import AnyBatch, LossTerms, Objective, graph_costs
 from policylearn.nn import (
     CopiesThenNodes,
@@ -266,7 +266,7 @@ class SubgraphGNN(nn.Module):
         """States and copies of each of K bags, all in one pass where copies do not see each other."""
         selections = selection.split(samples, graphs.num_nodes)
         together = samples > 1 and copies_are_apart(self.encoder) and getattr(self.rule, "shares_edges", False)
-        if not together or bool((selection.roots == NO_PICK).any()):
+        if not together or not selection.complete:
             return [self._states(graphs, one) for one in selections]
         states, bag = self._states(graphs, Selection.side_by_side(selections))
         unmarked, *own = unmarked_apart(states.view(graphs.num_nodes, bag.side_by_side, -1), samples)

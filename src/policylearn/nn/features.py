@@ -10,6 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from policylearn.bags import Graphs
+from policylearn.bags.host import may_read
 
 
 @dataclass(frozen=True)
@@ -155,7 +156,7 @@ def check_ids(ids: Tensor, sizes: Sequence[int]) -> None:
             f"category ids must be integers (got {ids.dtype}); use .long(), or count the columns as numbers:"
             " Features(real=...)"
         )
-    if not len(ids) or ids.is_cuda:
+    if not len(ids) or not may_read(ids):
         return
     low, high = ids.amin(0), ids.amax(0)
     for column, size in enumerate(sizes):

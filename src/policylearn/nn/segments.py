@@ -5,6 +5,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from policylearn.bags.host import count_ids, may_read
+
 
 class NoCandidateError(ValueError):
     """Scores of which none is a number, as those of a training that has diverged."""
@@ -23,7 +25,7 @@ def segment_mean(values: Tensor, batch: Tensor, ptr: Tensor) -> Tensor:
 
 def group_mean(values: Tensor, group: Tensor, count: int) -> Tensor:
     """Mean over the rows of each group, ``(R, C) -> (count, C)``; zeros for a group without any."""
-    rows = torch.bincount(group, minlength=count).clamp(min=1).unsqueeze(1)
+    rows = count_ids(group, count).clamp(min=1).unsqueeze(1)
     return segment_sum(values, group, count) / rows.to(values.dtype)
 
 
@@ -59,7 +61,7 @@ def segment_argmax(scores: Tensor, batch: Tensor, num_graphs: int, tolerance: fl
     beyond = len(scores)
     candidates = torch.where(scores >= floor, ids, beyond)
     first = torch.full((num_graphs,), beyond, device=scores.device).scatter_reduce(0, batch, candidates, "amin")
-    if num_graphs and int(first.max()) == beyond:
+    if num_graphs and may_read(first) and int(first.max()) == beyond:
         graph = int(first.argmax())
         raise NoCandidateError(
             f"graph {graph} of the batch has no node that can be picked: its scores are NaN or all -inf;"

@@ -13,6 +13,7 @@ from torch.autograd import Function
 from torch.autograd.function import once_differentiable
 
 from policylearn.bags import Adjacency, Bag
+from policylearn.bags.host import may_read
 
 
 def gin_sum(states: Tensor, bag: Bag, scale: Tensor) -> Tensor:
@@ -69,7 +70,7 @@ def check_edges(adjacency: Adjacency, values: Tensor, width: int, *, shared: boo
             f"edge vectors of {values.shape[1]} channels are added to states of {width};"
             f" build the edge encoder with {width} channels"
         )
-    most = 1 + int(adjacency.edge.max()) if adjacency.num_edges else 0
+    most = 1 + int(adjacency.edge.max()) if adjacency.num_edges and may_read(adjacency.edge) else 0
     if not shared and len(values) < most:
         raise ValueError(
             f"there are {len(values)} edge vectors for {most} edges;"

@@ -159,7 +159,11 @@ class LearnedPolicy(nn.Module):
             else:
                 given = gumbel(members.num_nodes, generator, logits) if noise is None else noise[step]
                 pick = self._draw(logits, given, members)
-            chosen.append(pick if bool(going.all()) else replace(pick, nodes=pick.nodes.where(going, NO_PICK)))
+            chosen.append(
+                pick
+                if self.gain is None or bool(going.all())
+                else replace(pick, nodes=pick.nodes.where(going, NO_PICK))
+            )
             if self.shared or step < self.picks - 1:
                 view.add(chosen[-1])
             if self.shared:

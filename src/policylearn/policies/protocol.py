@@ -9,7 +9,8 @@ from typing import Protocol, runtime_checkable
 import torch
 from torch import Tensor
 
-from policylearn.bags import NO_PICK, Graphs, Members, Selection
+from policylearn.bags import Graphs, Members, Selection
+from policylearn.bags.selection import places
 
 
 class Policy(Protocol):
@@ -102,11 +103,10 @@ def unpicked(picked: Sequence[Tensor], members: Members) -> Tensor:
         picked: nodes picked so far, `NO_PICK` where a graph had none, ``(..., G)`` each.
         members: the nodes of each graph.
     """
-    free = torch.ones(members.num_nodes, dtype=torch.bool, device=members.batch.device)
-    if picked:
-        nodes = torch.cat([one.reshape(-1) for one in picked])
-        free[nodes[nodes != NO_PICK]] = False
-        left = torch.zeros(members.num_graphs, dtype=torch.bool, device=free.device)
-        left[members.batch[free]] = True
-        free |= ~left.index_select(0, members.batch)
-    return free
+    count, device = members.num_nodes, members.batch.device
+    if not picked:
+        return torch.ones(count, dtype=torch.bool, device=device)
+    nodes = torch.cat([one.reshape(-1) for one in picked])
+    free = torch.ones(count + 1, dtype=torch.bool, device=device).index_fill(0, places(nodes, count), False)[:count]
+    left = torch.zeros(members.num_graphs, dtype=torch.long, device=device).index_add(0, members.batch, free.long())
+    return free | (left == 0).index_select(0, members.batch)

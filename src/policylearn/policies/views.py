@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from torch import Tensor
 
-from policylearn.bags import NO_PICK, Bag, Graphs, Selection
+from policylearn.bags import Bag, Graphs, Selection
 from policylearn.nn import Pooled, copies_are_apart, dtype_of
 from policylearn.policies.draws import Pick, selection_of
 
@@ -62,7 +62,7 @@ class BagView:
 
     def _newest(self, selections: list[Selection]) -> Pooled:
         """The copies of one step alone, ``(N, K, C)``."""
-        if self.together and not any(bool((one.roots == NO_PICK).any()) for one in selections):
+        if self.together and all(one.complete for one in selections):
             # One copy per sample: those of a node, side by side, are its K samples.
             states = self._states(Selection.side_by_side(selections), unmarked=False)[0]
             return Pooled(states.view(self.graphs.num_nodes, self.samples, -1), 1)

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from policylearn.bags import NO_PICK, Members
+from policylearn.bags.selection import places
 from policylearn.nn import segment_log_softmax, segment_max
 from policylearn.policies.draws import Pick, top_nodes
 from policylearn.policies.estimators.protocol import no_surrogate
@@ -76,7 +77,7 @@ class Gapped:
 
 def hard_with_gradient(nodes: Tensor, soft: Tensor) -> Tensor:
     """Marks that are one at the nodes and zero elsewhere, with the gradient of ``soft``, ``(k, G), (N,) -> (N,)``."""
-    hard = torch.zeros_like(soft).index_fill(0, nodes[nodes != NO_PICK], 1.0)
+    hard = soft.new_zeros(len(soft) + 1).index_fill(0, places(nodes, len(soft)).reshape(-1), 1.0)[:-1]
     return hard + (soft - soft.detach())
 
 

@@ -2,6 +2,7 @@
 
 from policylearn.studies.bench.ablation import ABLATION_CASES, ablation_markdown
 from policylearn.studies.bench.cases import BATCH_SIZES, CASES, QUICK_CASES, Settings
+from policylearn.studies.bench.guard import ALLOWED, Fall, find_falls, speed_ratios
 from policylearn.studies.bench.picture import draw_report
 from policylearn.studies.bench.record import BenchReport, Growth, OverOnce, Timing
 from policylearn.studies.bench.replicated import ReplicatedGNN
@@ -12,10 +13,12 @@ from policylearn.studies.bench.tables import make_tables
 
 __all__ = [
     "ABLATION_CASES",
+    "ALLOWED",
     "BATCH_SIZES",
     "CASES",
     "QUICK_CASES",
     "BenchReport",
+    "Fall",
     "Growth",
     "OverOnce",
     "ReplicatedGNN",
@@ -24,9 +27,11 @@ __all__ = [
     "Timing",
     "ablation_markdown",
     "draw_report",
+    "find_falls",
     "make_tables",
     "run_ablation",
     "run_bench",
     "run_systems",
+    "speed_ratios",
     "systems_markdown",
 ]
