@@ -99,8 +99,8 @@ class Graphs:
             count = int(assignment.max()) + 1 if nodes else 0
             sizes = torch.bincount(assignment, minlength=count)
             ptr = torch.cat([sizes.new_zeros(1), sizes.cumsum(0)])
-        empty = (ptr[1:] == ptr[:-1]).nonzero() if may_read(ptr) else ()
-        if len(empty):
+        empty = (ptr[1:] == ptr[:-1]).nonzero() if may_read(ptr) else None
+        if empty is not None and len(empty):
             raise ValueError(f"graph {int(empty[0])} of the batch has no nodes; drop empty graphs before batching")
         edge_attr = batch.edge_attr
         if edge_attr is not None and edge_attr.dim() == 1:
