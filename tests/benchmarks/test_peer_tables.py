@@ -6,11 +6,11 @@ from types import ModuleType
 
 import pytest
 
-from benchmarks import structures, table_to_table
+from benchmarks import growth, structures, table_to_table
 from benchmarks.page import PAGE
 
 
-@pytest.mark.parametrize("benchmark", [structures, table_to_table], ids=lambda module: module.NAME)
+@pytest.mark.parametrize("benchmark", [growth, structures, table_to_table], ids=lambda module: module.NAME)
 def test_the_page_has_the_table_of_the_record(benchmark: ModuleType) -> None:
     page = PAGE.read_text()
     assert benchmark.written(page) == page, f"run python -m benchmarks.{benchmark.NAME} --table"
