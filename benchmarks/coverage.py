@@ -1,6 +1,7 @@
 """How often intervals and label sets hold the truth: random splits of tables of molecules, several seeds each.
 
-Run with ``python -m benchmarks.coverage``; nothing but ``policylearn train`` is used, with its defaults for a table.
+Run with ``python -m benchmarks.coverage``; nothing but ``policylearn train`` is used, with its defaults for a table
+unless ``--settings`` says otherwise.
 The seed is that of the split and of the weights. A training that is there already is not run again, so a stopped study
 goes on; ``benchmarks/results/coverage.json`` holds what was found.
 """
@@ -42,13 +43,15 @@ def write_table(name: str, folder: Path) -> tuple[Path, list[str]]:
     return path, targets
 
 
-def measure(table: Path, targets: list[str], seed: int, members: int, folder: Path) -> dict[str, Any]:
+def measure(
+    table: Path, targets: list[str], seed: int, members: int, folder: Path, settings: list[str]
+) -> dict[str, Any]:
     """Train where that is not done yet, and read what the run says of its coverage."""
     run = folder / f"{table.stem}-{members}-seed{seed}"
     if not (run / CALIBRATION).exists():
         words = ["train", str(table), "--target", *targets, "--data.split", "random", "--data.split_seed", str(seed)]
         words += ["--seed", str(seed), "--no-baseline", "--fit.threads", "1", "-o", str(run)]
-        words += ["--ensemble", str(members)]
+        words += ["--ensemble", str(members), *settings]
         if policylearn([*words, *["--resume"] * run.exists()]):
             raise SystemExit(f"{run}: the training failed")
     calibration = json.loads((run / CALIBRATION).read_text())
@@ -56,6 +59,7 @@ def measure(table: Path, targets: list[str], seed: int, members: int, folder: Pa
     return {
         "dataset": table.stem,
         "members": members,
+        "settings": settings,
         "seed": seed,
         "kind": calibration["kind"],
         "calibrated_on": calibration["labels"],
@@ -90,13 +94,14 @@ def main() -> None:
     parser.add_argument("--datasets", nargs="+", default=list(SETS))
     parser.add_argument("--ensemble", type=int, default=1, help="members of each model")
     parser.add_argument("--runs", type=Path, default=PROJECT / "runs" / "coverage", help="where trainings are kept")
+    parser.add_argument("--settings", nargs=argparse.REMAINDER, default=[], help="further words of the training, last")
     options = parser.parse_args()
     options.runs.mkdir(parents=True, exist_ok=True)
     known = json.loads(OUTPUT.read_text())["rows"] if OUTPUT.exists() else []
     for name in options.datasets:
         table, targets = write_table(name, options.runs)
         for seed in SEEDS:
-            row = measure(table, targets, seed, options.ensemble, options.runs)
+            row = measure(table, targets, seed, options.ensemble, options.runs, options.settings)
             key = ("dataset", "members", "seed")
             known = [old for old in known if any(old[part] != row[part] for part in key)] + [row]
             keep(OUTPUT.stem, {"rows": known})

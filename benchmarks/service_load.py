@@ -5,8 +5,10 @@ from __future__ import annotations
 import argparse
 import http.client
 import json
+import os
 import random
 import socket
+import statistics
 import subprocess
 import sys
 import threading
@@ -16,11 +18,14 @@ from pathlib import Path
 from typing import Any
 
 import policylearn
+from benchmarks.machine import keep
 
 GOOD = ["CCO", "c1ccccc1", "CC(=O)Oc1ccccc1C(=O)O", "CCN(CC)CC", "C1CCCCC1", "CC(C)Cc1ccc(cc1)C(C)C(=O)O", "O", "CCCl"]
 BAD = ["C1CC", "xyz", "", "C" * 400]
 BROKEN = [b"{", b'{"smiles": []}', b'{"smiles": ["C"], "path": "x"}']
 HEADERS = {"Content-Type": "application/json"}
+PATIENCE = 900
+"""Seconds after which a request that nobody answers counts as lost."""
 
 
 class Load:
@@ -32,28 +37,35 @@ class Load:
         self.stop = threading.Event()
 
     def client(self, seed: int) -> None:
-        """Ask until told to stop; a lost connection is counted and tried again, as the server may be restarted."""
+        """Ask until told to stop; what is not answered, as the server may be restarted, is asked again until it is."""
         draw, connection = random.Random(seed), None
         while not self.stop.is_set():
             broken = draw.random() < 0.05
             rows = [draw.choice(GOOD if draw.random() < 0.8 else BAD) for _ in range(draw.randint(1, 20))]
             body = draw.choice(BROKEN) if broken else json.dumps({"smiles": rows}).encode()
+            self.note("asked")
             begin = time.perf_counter()
-            try:
-                connection = connection or http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
-                connection.request("POST", "/predict", body, HEADERS)
-                response = connection.getresponse()
-                content = json.loads(response.read())
-            except (OSError, http.client.HTTPException, json.JSONDecodeError):
-                connection = None
-                self.note("lost connections")
-                time.sleep(0.2)
-                continue
-            if broken:
-                kind = "refused as it should be" if response.status == 422 else "WRONG"
+            until = begin + PATIENCE
+            while time.perf_counter() < until:
+                try:
+                    connection = connection or http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+                    connection.request("POST", "/predict", body, HEADERS)
+                    response = connection.getresponse()
+                    content = json.loads(response.read())
+                except (OSError, http.client.HTTPException, json.JSONDecodeError):
+                    connection = None
+                    self.note("asked again after a lost connection")
+                    begin = time.perf_counter() + 0.2
+                    time.sleep(0.2)
+                    continue
+                if broken:
+                    kind = "refused as it should be" if response.status == 422 else "WRONG"
+                else:
+                    kind = self.judge(rows, response.status, content)
+                self.note(kind, time.perf_counter() - begin, len(rows))
+                break
             else:
-                kind = self.judge(rows, response.status, content)
-            self.note(kind, time.perf_counter() - begin, len(rows))
+                self.note("LOST")
 
     def judge(self, rows: list[str], status: int, content: Any) -> str:
         """Whether an answer is right."""
@@ -83,7 +95,7 @@ def start(run: Path, port: int) -> subprocess.Popen[bytes]:
     """The server, once it answers."""
     code = "import sys; from policylearn.cli import main; sys.exit(main(sys.argv[1:]))"
     process = subprocess.Popen([sys.executable, "-c", code, "serve", str(run), "--port", str(port)])
-    until = time.monotonic() + 120
+    until = time.monotonic() + 600
     while time.monotonic() < until and process.poll() is None:
         try:
             socket.create_connection(("127.0.0.1", port), timeout=1).close()
@@ -120,13 +132,17 @@ def main() -> None:
         client.start()
     begin = time.perf_counter()
     resident: list[float] = []
+    restarts = 0
     try:
         while (passed := time.perf_counter() - begin) < options.seconds:
             time.sleep(min(1.0, options.seconds / 10))
             if options.restart and passed > options.seconds / 2:
+                killed = time.perf_counter()
                 process.kill()
                 process.wait()
                 process, options.restart, resident = start(options.run, port), False, []
+                restarts += 1
+                begin += time.perf_counter() - killed  # figures are per second in which there was a server
             resident.append(memory(process))
     finally:
         load.stop.set()
@@ -134,13 +150,32 @@ def main() -> None:
             client.join()
         process.terminate()
         process.wait()
-    times = sorted(load.seconds)
+    show(load, options.seconds, resident, restarts, len(clients))
+
+
+def show(load: Load, seconds: float, resident: list[float], restarts: int, clients: int) -> None:
+    """Print what was measured and keep it; end with an error where an answer was wrong or lost."""
+    times, rows = sorted(load.seconds), load.counts.pop("rows")
     at = {share: times[min(len(times) - 1, int(share * len(times)))] * 1000 for share in (0.5, 0.99)}
-    print(f"{len(times) / options.seconds:.0f} requests/s, {load.counts.pop('rows') / options.seconds:.0f} rows/s")
-    print(f"p50 {at[0.5]:.0f} ms, p99 {at[0.99]:.0f} ms; memory {resident[0]:.0f} to {resident[-1]:.0f} MB")
-    print(dict(load.counts))
-    if load.counts["WRONG"]:
-        raise SystemExit("some answers were wrong")
+    quarter = max(1, len(resident) // 4)
+    first, last = (statistics.median(part) for part in (resident[:quarter], resident[-quarter:]))
+    found = {
+        "clients": clients,
+        "seconds": seconds,
+        "restarts": restarts,
+        "requests_per_second": round(len(times) / seconds, 1),
+        "rows_per_second": round(rows / seconds, 1),
+        "p50_ms": round(at[0.5]),
+        "p99_ms": round(at[0.99]),
+        "memory_mb": {"first_quarter": round(first), "last_quarter": round(last)},
+        "counts": dict(load.counts),
+        "load_average": os.getloadavg(),
+        "cores": os.cpu_count(),
+    }
+    print(json.dumps(found, indent=2))
+    keep("service_load" + "_restart" * bool(restarts), found)
+    if load.counts["WRONG"] or load.counts["LOST"]:
+        raise SystemExit("some answers were wrong or lost")
 
 
 if __name__ == "__main__":

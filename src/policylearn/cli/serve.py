@@ -41,7 +41,9 @@ def run(options: Namespace) -> int:
     from policylearn.prediction.service import Limits, make_app
 
     limits = Limits(options.max_rows, options.max_body, options.max_atoms, options.timeout)
-    app = make_app(load_quietly(options.run), limits)
+    predictor = load_quietly(options.run)
+    app = make_app(predictor, limits)
+    predictor.predict(["C"])  # the first answer loads compiled code, for which no client should have to wait
     print(f"serving {options.run} at http://{options.host}:{options.port} (POST /predict, /docs)", flush=True)  # noqa: T201
     uvicorn.run(
         app,

@@ -141,9 +141,19 @@ class PackedGraphs:
                 f"{path}: lacks {', '.join(missing)} (it holds {', '.join(sorted(arrays)) or 'nothing'});"
                 " the packed layout needs x, edge_index, edge_attr, node_ptr, edge_ptr and y"
             )
-        graphs = {name: arrays.pop(name) for name in GRAPH_ARRAYS}
+        graphs = {name: real_numbers(arrays.pop(name), name, path) for name in GRAPH_ARRAYS}
         structures = structures_from_arrays(arrays, str(path))
         return PackedGraphs(**graphs, extras=arrays, structures=structures).validate(str(path))
+
+
+def real_numbers(values: Array, name: str, path: Path) -> Array:
+    """The array, or a `DataError` where it holds text or complex numbers.
+
+    Unsigned integers of 64 bits become signed ones, which numpy counts with; one that is too large turns negative.
+    """
+    if values.dtype.kind not in "biuf":
+        raise DataError(f"{path}: '{name}' holds {values.dtype}; store whole or real numbers")
+    return values.astype(np.int64) if values.dtype == np.uint64 else values
 
 
 def smiles_bytes(smiles: Sequence[str]) -> Array:

@@ -60,8 +60,10 @@ def scatter(points: Points, labels: tuple[str, str], name: str, *, intervals: Po
         name: said to those who cannot see it.
         intervals: lower and upper end of each point's interval; empty for none.
     """
-    everything = [value for point in points for value in point]
-    span = (min(everything), max(everything))
+    ends_of_all = [value for ends in intervals for value in ends if math.isfinite(value)]
+    everything = [value for point in points for value in point] + ends_of_all
+    room = 0.03 * (max(everything) - min(everything))  # so that no dot lies on the frame
+    span = (min(everything) - room, max(everything) + room)
     axes = Axes(span, span, labels)
     parts = []
     low, high = axes.x

@@ -54,7 +54,7 @@ def write_explanation(
                 break
             read = read_molecule(row, column)
             if isinstance(read, str):
-                errors[row.line] = read
+                errors[row.line] = read.removeprefix(f"line {row.line}: ")
             else:
                 good.append((row.line, row.fields[column]))
     texts = [text for _, text in good]

@@ -160,8 +160,10 @@ def to_row(predictor: Predictor, text: str, row: RowAnswer, level: float) -> Row
     """The reply to one molecule."""
     if row.answer is None:
         if len(text) > LONGEST_SMILES:
-            return Row(smiles=text[:80] + "...", error=f"the SMILES is longer than {LONGEST_SMILES} characters")
-        return Row(smiles=text, error=row.error)
+            return Row(
+                smiles=sendable(text[:80]) + "...", error=f"the SMILES is longer than {LONGEST_SMILES} characters"
+            )
+        return Row(smiles=sendable(text), error=sendable(row.error))
     answer, task = predictor.judged(row.answer, level), predictor.task
     values = [float(value) for value in answer.values[0]]
     found = Row(smiles=text, picks=answer.picks[0], predicted=predicted(task, values))
@@ -174,6 +176,11 @@ def to_row(predictor: Predictor, text: str, row: RowAnswer, level: float) -> Row
     found.lower, found.upper = bounds(task, answer.lower), bounds(task, answer.upper)
     found.labels = label_names(task, answer)
     return found
+
+
+def sendable(text: str) -> str:
+    """The text with ``?`` for halves of letters, which JSON can say and UTF-8 cannot."""
+    return text.encode("utf-8", "replace").decode()
 
 
 def predicted(task: Task, values: list[float]) -> dict[str, float | str]:

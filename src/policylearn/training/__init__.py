@@ -3,7 +3,7 @@
 from policylearn.settings.parsing import ConfigError, changed, read_config, to_yaml, with_setting
 from policylearn.settings.run_config import DataConfig, FitConfig, OptimConfig, RunConfig
 from policylearn.settings.run_files import RunError
-from policylearn.training.data_source import Source, load_source
+from policylearn.training.data_source import Source, graphs_source, load_source
 from policylearn.training.ensemble import load_members, train_ensemble
 from policylearn.training.evaluation import answers, evaluate
 from policylearn.training.fit import Fitted, fit
@@ -29,6 +29,7 @@ __all__ = [
     "changed",
     "evaluate",
     "fit",
+    "graphs_source",
     "load_members",
     "load_run",
     "load_source",

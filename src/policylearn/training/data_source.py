@@ -13,6 +13,8 @@ from policylearn.data import (
     Dataset,
     PackedGraphs,
     Split,
+    Task,
+    infer_task,
     load_dataset,
     official_splits,
     random_split,
@@ -20,6 +22,7 @@ from policylearn.data import (
     rotating_folds,
     scaffold_split,
     stratified_folds,
+    take_graphs,
 )
 from policylearn.data.convert import TableReport, is_table, table_columns
 from policylearn.data.convert.infer import standardise
@@ -73,6 +76,30 @@ def load_source(config: DataConfig, progress: Callable[[int, int], None] | None 
         dataset = _standardised(dataset)
     ogb = dataset.name.startswith("ogbg-mol")
     return Source(dataset, *describe_features(dataset.graphs, ogb), molecules=ogb)
+
+
+def graphs_source(
+    graphs: PackedGraphs, task: Task | None = None, *, split: Split | None = None, seed: int = 0, name: str = "memory"
+) -> Source:
+    """What a run learns from, where the graphs are in memory: no file is read.
+
+    Args:
+        graphs: with their targets; `pack_pyg` and `pack_networkx` make them.
+        task: what to predict; None infers it from the targets.
+        split: the graphs of each part; None draws 80 / 10 / 10 percent.
+        seed: of that draw.
+        name: of the data, in the run's files.
+    """
+    found = infer_task(graphs) if task is None else task
+    parts = random_split(len(graphs), (0.8, 0.1, 0.1), np.random.default_rng(seed)) if split is None else split
+    dataset = Dataset(name, graphs, found, (parts.validate(len(graphs), name),))
+    _check_parts(dataset, "random" if split is None else "official")
+    if found.kind == "regression" and found.scaling is None:
+        # By graph and not by row: where nodes have targets, a graph has several rows.
+        found = replace(found, scaling=standardise(take_graphs(graphs, parts.train).y))
+        dataset = replace(dataset, task=found)
+    molecules = graphs.smiles is not None
+    return Source(dataset, *describe_features(graphs, molecules), molecules)
 
 
 def _from_table(config: DataConfig, progress: Callable[[int, int], None] | None) -> Source:

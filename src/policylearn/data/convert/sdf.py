@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
@@ -75,10 +76,22 @@ def values_of(record: list[str]) -> dict[str, str]:
     return {name: " ".join(parts) for name, parts in values.items()}
 
 
+@contextmanager
+def without_warnings() -> Iterator[None]:
+    """What RDKit says below an error goes to the terminal, past any capture: turn it off, if it is on."""
+    enabled = "rdApp.warning:enabled" in rdBase.LogStatus()
+    rdBase.DisableLog("rdApp.warning")
+    try:
+        yield
+    finally:
+        if enabled:
+            rdBase.EnableLog("rdApp.warning")
+
+
 def smiles_of(record: list[str]) -> tuple[str, str]:
     """The SMILES of a record's molecule, or why there is none."""
     capture = getattr(rdBase, "CaptureErrorLog", None)
-    with capture() if capture else rdBase.BlockLogs() as log:
+    with without_warnings(), capture() if capture else rdBase.BlockLogs() as log:
         molecule: Chem.Mol | None = Chem.MolFromMolBlock("\n".join(record))  # its type stubs forget the None
     if molecule is None:
         words = re.sub(r"\[[\d:]+\]|\*+", "", log.messages if capture else "").split()

@@ -1,0 +1,7 @@
+"""``python -m policylearn`` is the command."""
+
+import sys
+
+from policylearn.cli import main
+
+sys.exit(main())
