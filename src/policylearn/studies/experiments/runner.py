@@ -153,9 +153,9 @@ def record_of(
 def shortest(history: dict[str, list[float]]) -> dict[str, list[float]]:
     """A history's curves with as few digits as single precision needs; losses, which are only looked at, fewer.
 
-    Records have counted epochs from 0 from the start, and histories from 1.
+    Records have counted epochs from 0 from the start; histories count from 1, and those of older runs from 0.
     """
-    curve: dict[str, list[float]] = {"epoch": [int(epoch) - 1 for epoch in history["epoch"]]}
+    curve: dict[str, list[float]] = {"epoch": list(range(len(history["epoch"])))}
     curve["loss"] = [float(f"{value:.5g}") for value in history["loss"]]
     for part in ("valid", "test"):
         if history[part]:
