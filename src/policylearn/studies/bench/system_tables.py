@@ -38,10 +38,11 @@ def _cells(report: BenchReport, timing: Timing) -> tuple[str, str, str]:
     if not timing.ms:
         return timing.note, "", ""
     low, high = timing.quartiles
+    quartiles = f" ({short_ms(low)} to {short_ms(high)})" if len(timing.ms) > 1 else ""
     unit = report.find(timing.dataset, UNIT, timing.phase, SYSTEM)
     ratio = f"{paired_ratio(timing.ms, unit.ms):.2f}" if unit and unit.ms else ""
     memory = "" if timing.peak_bytes is None else f"{timing.peak_bytes / MIB:,.0f}"
-    return f"{short_ms(timing.median)} ({short_ms(low)} to {short_ms(high)})", ratio, memory
+    return f"{short_ms(timing.median)}{quartiles}", ratio, memory
 
 
 def paper_rows(report: BenchReport) -> Iterator[tuple[str, ...]]:
@@ -58,11 +59,12 @@ def where_measured(report: BenchReport) -> str:
     settings, machine = report.settings, report.machine
     graphs = max(timing.graphs for timing in report.timings)
     share = "" if report.processor_share is None else f"; the process had {report.processor_share:.2f} of a processor"
+    rounds = f"{settings['rounds']} round{'s' if settings['rounds'] > 1 else ''}"
     threads = f"{settings['threads']} thread{'s' if settings['threads'] > 1 else ''}"
     commit = report.commit[:7] + report.commit[40:]
     return (
         f"`{report.command}`, commit {commit}, {report.date[:10]}, {machine['processor']}, {threads},"
-        f" {settings['rounds']} rounds on batches of {graphs} graphs of {settings['dataset']}. Load"
+        f" {rounds} on batches of {graphs} graphs of {settings['dataset']}. Load"
         f" {report.load[0]:.1f} before and {report.load[1]:.1f} after on {machine['cores']} cores{share}. ms of"
         " processor time per batch, median (quartiles)."
     )
