@@ -21,6 +21,7 @@ from policylearn.cli import (
     reproduce,
     serve,
     sweep,
+    systems,
     theory,
     train,
 )
@@ -50,6 +51,7 @@ ROOT = Command(
         compare.COMMAND,
         info.COMMAND,
         datasets.COMMAND,
+        systems.COMMAND,
         demo.COMMAND,
         theory.COMMAND,
         reproduce.COMMAND,

@@ -22,7 +22,7 @@ def add_options(parser: Parser) -> None:
     parser.add_argument(
         "--graphs", type=str, nargs="+", default=["sr25", "csl", "exp"], help="which: sr25, csl and exp"
     )
-    parser.add_argument("--pairs", type=int, default=100, help="of EXP's 600, spread over all of them")
+    parser.add_argument("--pairs", type=int, default=30, help="of EXP's 600, spread over all of them")
     parser.add_argument("--seeds", type=int, default=3, help="how often weights are drawn")
     parser.add_argument("--layers", type=int, default=6, help="of each network")
     parser.add_argument("--channels", type=int, default=8, help="of each network")

@@ -12,7 +12,7 @@ from policylearn.models.protocol import (
     plain_objective,
 )
 from policylearn.models.recipes import build_estimator, build_model, build_rule
-from policylearn.models.registry import SYSTEMS, Inputs, System, built, find_system, register
+from policylearn.models.registry import SYSTEMS, Inputs, System, all_systems, built, find_system, register
 from policylearn.models.subgraph_gnn import SubgraphGNN
 from policylearn.settings import BagConfig, EstimatorName, NetworkConfig, PolicyConfig
 
@@ -30,6 +30,7 @@ __all__ = [
     "PolicyConfig",
     "SubgraphGNN",
     "System",
+    "all_systems",
     "build_estimator",
     "build_model",
     "build_rule",

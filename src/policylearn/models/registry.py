@@ -107,10 +107,16 @@ def register(system: System) -> System:
     return system
 
 
-def find_system(name: str) -> System:
-    """The system of that name, or a `ValueError` with the nearest known one."""
+def all_systems() -> tuple[System, ...]:
+    """Every system there is, by name."""
     import policylearn.models.systems  # noqa: F401 - every file there registers what it holds
 
+    return tuple(SYSTEMS[name] for name in sorted(SYSTEMS))
+
+
+def find_system(name: str) -> System:
+    """The system of that name, or a `ValueError` with the nearest known one."""
+    all_systems()
     if name not in SYSTEMS:
         way_out = hint(name, SYSTEMS, f"there are {', '.join(sorted(SYSTEMS))}")
         raise ValueError(f"there is no model '{name}'; {way_out}")

@@ -69,6 +69,7 @@ class NodeEncoder(nn.Module):
 
     def forward(self, graphs: Graphs) -> Tensor:
         """Encode, ``(N, C)``."""
+        refuse_unread(graphs, self.features)
         if not self.features.present:
             return self.vector.expand(graphs.num_nodes, -1)
         parts = [self._of_ids(graphs.x)] if self.features.categorical else []
@@ -83,6 +84,16 @@ class NodeEncoder(nn.Module):
         for column, table in enumerate(self.tables[1:], start=1):
             encoded = encoded + table(ids[:, column].long())
         return encoded
+
+
+def refuse_unread(graphs: Graphs, features: Features) -> None:
+    """Raise a `ValueError` where nodes have numbers that the model was not built to read."""
+    columns = 0 if graphs.real is None else graphs.real.shape[1]
+    if columns and not features.real:
+        raise ValueError(
+            f"the batch has {columns} columns of numbers per node ('x_real'), but the model was built to read none;"
+            f" build it with Features(real={columns}), or leave 'x_real' out"
+        )
 
 
 def real_columns(graphs: Graphs, features: Features) -> Tensor:

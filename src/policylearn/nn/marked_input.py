@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from policylearn.bags import Bag, Graphs
-from policylearn.nn.features import Features, NodeEncoder, real_columns
+from policylearn.nn.features import Features, NodeEncoder, real_columns, refuse_unread
 
 
 class MarkedInput(nn.Module):
@@ -36,6 +36,7 @@ class MarkedInput(nn.Module):
         if self.node_encoder is not None:
             encoded: Tensor = self.node_encoder(graphs)
             return encoded
+        refuse_unread(graphs, self.features)
         if self.features.real:
             return real_columns(graphs, self.features)
         return torch.ones(graphs.num_nodes, 1, device=graphs.batch.device)

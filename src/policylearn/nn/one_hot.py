@@ -9,7 +9,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from policylearn.bags import Graphs
-from policylearn.nn.features import Features, check_ids, real_columns, require_edges
+from policylearn.nn.features import Features, check_ids, real_columns, refuse_unread, require_edges
 
 
 def one_hot(ids: Tensor, sizes: Sequence[int], dtype: torch.dtype) -> Tensor:
@@ -31,6 +31,7 @@ def edge_width(features: Features) -> int:
 
 def node_numbers(graphs: Graphs, features: Features, dtype: torch.dtype) -> Tensor:
     """Categories of nodes one-hot, then their numbers; a column of ones where there is neither, ``(N, F)``."""
+    refuse_unread(graphs, features)
     parts = [one_hot(graphs.x, features.categorical, dtype)] if features.categorical else []
     if features.real:
         parts.append(real_columns(graphs, features).to(dtype))

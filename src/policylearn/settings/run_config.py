@@ -171,7 +171,9 @@ class RunConfig:
     """Which settings of optimiser and schedule the run started from; a table of SMILES has 'modern' by default."""
 
     model: str = POLICY
-    """What is trained: 'policy' (see `selection`), or a published system by its name, such as 'sun' or 'cin'."""
+    """What is trained: 'policy' (see `selection`), or a published system; 'policylearn systems' says what each is: cin,
+    cin-small, ds-gnn, dss-gnn, gin-pe, gnn-ak, gnn-ak-plus, gnn-sswl, gnn-sswl-plus, gsn, hymn, mag-gnn, ngnn,
+    ngnn-sun, ngnn-zinc, osan, pna, random-ds-gnn, random-dss-gnn, random-osan, reconstruction, sin, sun."""
     system: dict[str, Any] = field(default_factory=dict)
     """Settings of that system: `{channels: 64}`, or one by one as `--system.channels 64`."""
     data: DataConfig = field(default_factory=DataConfig)

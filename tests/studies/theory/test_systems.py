@@ -23,6 +23,7 @@ from policylearn.studies.theory.systems import (
     Told,
     find_subject,
     load_family,
+    load_tellings,
     measure_telling,
     telling_table,
 )
@@ -167,3 +168,10 @@ def test_the_command_makes_records_once(tmp_path: Path, capsys: pytest.CaptureFi
 def test_bad_input_is_named(words: list[str], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["theory", "systems", *words, "-o", str(tmp_path)]) != 0
     assert message in capsys.readouterr().err
+
+
+def test_the_page_says_what_the_records_say() -> None:
+    page = (PROJECT / "docs" / "theory.md").read_text(encoding="utf-8")
+    records = load_tellings(PROJECT / "results" / "theory" / "systems")
+    assert all(record.agrees for record in records)
+    assert telling_table(records) in page, "write the table anew with: policylearn theory systems --markdown"

@@ -239,4 +239,6 @@ def random_model(build: Callable[[], nn.Module], reference: PackedGraphs, seed: 
 def all_configs(subjects: list[str], families: list[str], **settings: int) -> list[TellingConfig]:
     """One question for each subject and family, in the order of `SUBJECTS`."""
     chosen = [find_subject(name).name for name in subjects] or [subject.name for subject in SUBJECTS]
-    return [TellingConfig(subject, family, **settings) for family in families for subject in chosen]
+    known = {key: value for key, value in settings.items() if key != "pairs"}  # which EXP alone has
+    of_family = {family: settings if family == "exp" else known for family in families}
+    return [TellingConfig(subject, family, **of_family[family]) for family in families for subject in chosen]
