@@ -267,7 +267,8 @@ def test_every_file_of_a_system_makes_a_training_step(name: str) -> None:
     learned = {one.name: {field: getattr(one, field) for field in one.learned} for one in fitted}
     torch.manual_seed(0)
     inputs = Inputs(*features, outputs=dataset.task.outputs, level=dataset.task.level, learned=learned)
-    stepwise = replace(config.optim, schedule="step")  # a cosine asks the trainer how many steps there will be
+    # A cosine asks the trainer how many steps there will be.
+    stepwise = replace(config.optim, schedule="step", milestones=())
     module = RunModule(make_model(config, inputs), dataset.task, stepwise)
     optimiser = module.configure_optimizers()["optimizer"]
     before = {key: value.clone() for key, value in module.named_parameters()}

@@ -193,7 +193,7 @@ def test_two_processes_share_a_sweep_and_one_is_killed(source: Source, trainer: 
     assert other.returncode == 0
     assert begun in finished(tmp_path)
     history = (tmp_path / "trials" / begun / "history.csv").read_text().splitlines()
-    assert [line.split(",")[0] for line in history] == ["epoch", "0", "1", "2", "3"], "it went on from its checkpoint"
+    assert [line.split(",")[0] for line in history] == ["epoch", "1", "2", "3", "4"], "it went on from its checkpoint"
     done = sweep(configuration(epochs=4, checkpoint_seconds=0.0), source, tmp_path)
     assert trainer.calls == [], "all trials were kept"
     assert output.splitlines()[-1] == done.standing.best

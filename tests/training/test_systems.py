@@ -14,6 +14,7 @@ from policylearn.cli.main import main
 from policylearn.models import SYSTEMS
 from policylearn.prediction import load
 from policylearn.settings.flat import differences, flat
+from policylearn.settings.notes import RunNote
 from policylearn.studies.compare.plan import jobs_of, read_comparison
 from policylearn.training import ConfigError, RunConfig, changed, fit, load_run, load_source
 from policylearn.training.presets import preset, preset_names
@@ -77,7 +78,8 @@ def test_a_killed_run_goes_on_as_it_would_have(name: str, table: Path, tmp_path:
     whole = fit(config, source, tmp_path / "whole").metrics["test"]
     fit(changed(config, {"fit": {"epochs": 1}}), source, tmp_path / "cut")
     (tmp_path / "cut" / "metrics.json").unlink()
-    assert fit(config, source, tmp_path / "cut", resume=True).metrics["test"] == whole
+    with pytest.warns(RunNote, match="continues to 2 epochs instead of 1"):
+        assert fit(config, source, tmp_path / "cut", resume=True).metrics["test"] == whole
 
 
 def test_the_command_takes_it(table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -18,6 +18,7 @@ from policylearn.models import ModelConfig, build_model
 from policylearn.nn import Features
 from policylearn.prediction import load
 from policylearn.settings.flat import differences
+from policylearn.settings.notes import RunNote
 from policylearn.training import RunConfig, changed, fit, load_run, load_source, train, with_setting
 from policylearn.training.prepared_data import prepare_data
 from policylearn.training.reevaluation import reevaluate
@@ -57,7 +58,7 @@ def test_a_run_remembers_its_transforms(run: Path) -> None:
     assert facts.columns["x_real"] == 4
     assert facts.inputs.node_features.real == 4
     assert facts.inputs.learned["descriptors"]["mean"] == tuple(descriptors["mean"])
-    assert json.loads((run / "run.json").read_text())["format"] == 2
+    assert json.loads((run / "run.json").read_text())["format"] == 3
 
 
 def test_only_the_training_part_is_learned_from(table: Path) -> None:
@@ -113,7 +114,8 @@ def test_a_resumed_run_is_the_same_run(tmp_path: Path) -> None:
     whole = fit(config, source, tmp_path / "whole").metrics["test"]
     fit(with_setting(config, "fit.epochs", 2), source, tmp_path / "cut")
     (tmp_path / "cut" / "metrics.json").unlink()
-    assert fit(config, source, tmp_path / "cut", resume=True).metrics["test"] == whole
+    with pytest.warns(RunNote, match="continues to 3 epochs instead of 2"):
+        assert fit(config, source, tmp_path / "cut", resume=True).metrics["test"] == whole
 
 
 def test_folds_are_fitted_each_by_itself(tmp_path: Path) -> None:
