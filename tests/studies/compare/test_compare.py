@@ -56,6 +56,17 @@ def test_differences_are_paired_by_seed_and_count_for_the_better() -> None:
     assert not summarise(higher, "random")[1].clear, "one pair tells nothing"
 
 
+def test_few_pairs_need_more_standard_errors() -> None:
+    def gains(spread: float, pairs: int) -> list[CompareRecord]:
+        own = [record("learned", seed, 0.9 + spread * (-1) ** seed) for seed in range(pairs)]
+        return [record("random", seed, 1.0) for seed in range(pairs)] + own
+
+    few, many = (summarise(gains(spread, pairs), "random")[1] for spread, pairs in ((0.03, 2), (0.18, 20)))
+    assert few.difference / few.difference_error > many.difference / many.difference_error > 2
+    assert not few.clear
+    assert many.clear
+
+
 def test_picks_per_graph_have_a_column_where_policies_decide() -> None:
     fixed = [record("random", seed, 1.0) for seed in range(2)]
     assert "picks per graph" not in to_markdown(summarise(fixed, "random"), "random")

@@ -55,8 +55,15 @@ class VariantRow:
 
     @property
     def clear(self) -> bool:
-        """Whether the difference is more than `CLEAR` standard errors."""
-        return self.difference is not None and abs(self.difference) > CLEAR * self.difference_error
+        """Whether the difference is more than `CLEAR` standard errors, or as many more as few pairs need.
+
+        The standard error of two or three pairs is itself a guess: Student's t says how far off it may be.
+        """
+        from scipy.stats import t
+
+        if self.difference is None or self.pairs < 2:
+            return False
+        return abs(self.difference) > max(CLEAR, float(t.ppf(0.975, self.pairs - 1))) * self.difference_error
 
 
 def summarise(records: Sequence[CompareRecord], reference: str) -> list[VariantRow]:
