@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from argparse import Namespace
 from collections.abc import Iterator, Sequence
@@ -264,6 +265,11 @@ def coverage_lines(outcomes: Sequence[Outcome]) -> Iterator[str]:
     found, coverage = known[0]
     things = f"intervals of mean width {size:.3g}" if found.kind == "interval" else f"sets of {size:.2f} labels"
     yield f"{coverage.level:.0%} {things} (calibrated on valid) held {share:.1%} of {labels:,} labels of the test part"
+    if math.isinf(size):
+        rows = math.ceil(
+            coverage.level / (1 - coverage.level) - 1e-9
+        )  # conformal: the rank that is asked for must exist
+        yield f"an interval without ends says that validation has too few labels; {coverage.level:.0%} needs {rows} or more"
 
 
 COMMAND = Command("train", HELP, add_options, run, about=ABOUT)
