@@ -12,7 +12,7 @@ from policylearn.cli.train import coverage_lines
 def test_an_interval_without_ends_names_the_labels_that_it_needs(size: float, lines: int) -> None:
     coverage = SimpleNamespace(level=0.9, share=1.0, labels=6, size=size)
     outcome = SimpleNamespace(calibration=SimpleNamespace(kind="interval", coverage=coverage))
-    said = list(coverage_lines([outcome]))  # type: ignore[list-item]
+    said = list(coverage_lines([outcome]))
     assert len(said) == lines
     if math.isinf(size):
         assert said[1].endswith("90% needs 9 or more")

@@ -266,10 +266,8 @@ def coverage_lines(outcomes: Sequence[Outcome]) -> Iterator[str]:
     things = f"intervals of mean width {size:.3g}" if found.kind == "interval" else f"sets of {size:.2f} labels"
     yield f"{coverage.level:.0%} {things} (calibrated on valid) held {share:.1%} of {labels:,} labels of the test part"
     if math.isinf(size):
-        rows = math.ceil(
-            coverage.level / (1 - coverage.level) - 1e-9
-        )  # conformal: the rank that is asked for must exist
-        yield f"an interval without ends says that validation has too few labels; {coverage.level:.0%} needs {rows} or more"
+        needed = math.ceil(coverage.level / (1 - coverage.level) - 1e-9)  # so that the rank asked for exists
+        yield f"intervals have no ends where validation has too few labels; {coverage.level:.0%} needs {needed} or more"
 
 
 COMMAND = Command("train", HELP, add_options, run, about=ABOUT)
