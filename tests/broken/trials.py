@@ -17,6 +17,7 @@ import random
 import signal
 import sys
 import tempfile
+import time
 import traceback
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -272,7 +273,11 @@ def main() -> None:
             trials = int(inputs * options.share) // each
             seeds = range(trials) if options.seed is None else range(options.seed, options.seed + 1)
             counts: Counter[str] = Counter()
-            for seed, outcome in run_trials(bench, kind, seeds):
+            for done, (seed, outcome) in enumerate(run_trials(bench, kind, seeds), start=1):
+                if done % 100 == 0:
+                    sys.stderr.write(
+                        f"{kind}: {done} of {len(seeds)} trials, {time.process_time():.0f} s of the processor\n"
+                    )
                 if isinstance(outcome, str):
                     faults += 1
                     sys.stdout.write(f"FAULT: {kind}, seed {seed}\n{outcome}\n")
