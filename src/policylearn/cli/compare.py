@@ -32,6 +32,10 @@ def add_options(parser: Parser) -> None:
         "--minutes", type=float | None, default=None, help="start no further training after this many minutes"
     )
     parser.add_argument("--report", action="store_true", help="train nothing: print the results so far")
+    parser.add_argument(
+        "--against", type=str | None, default=None, metavar="VARIANT",
+        help="print differences to this variant, and not to the YAML's reference, which the files keep",
+    )  # fmt: skip
 
 
 def run(options: Namespace) -> int:
@@ -42,10 +46,11 @@ def run(options: Namespace) -> int:
     from policylearn.cli.training_progress import TrainingBar
     from policylearn.data.atomic import write_text
     from policylearn.studies.compare import load_records, read_comparison, run_comparison, summarise, to_markdown
-    from policylearn.studies.compare.plan import CompareJob, jobs_of
+    from policylearn.studies.compare.plan import CompareJob, check_variant, jobs_of
     from policylearn.studies.compare.summary import draw
 
     comparison = read_comparison(options.comparison)
+    against = check_variant(comparison, options.against or comparison.reference)
     folder = options.output or Path("results/compare") / comparison.name
     console = Console(stderr=True)
     if not options.report:
@@ -72,9 +77,9 @@ def run(options: Namespace) -> int:
         console.print(f"{folder}: there is no record yet; run without --report first", soft_wrap=True)
         return 1
     rows = summarise(records, comparison.reference)
-    table = to_markdown(rows, comparison.reference)
-    write_text(folder / "summary.md", table + "\n")
+    write_text(folder / "summary.md", to_markdown(rows, comparison.reference) + "\n")
     draw(rows, folder / "summary.png", comparison.reference)
+    table = to_markdown(summarise(records, against), against)
     Console().print(table, markup=False, highlight=False, soft_wrap=True)
     return 0
 

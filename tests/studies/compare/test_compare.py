@@ -118,6 +118,12 @@ def test_every_training_is_made_once(comparison: Path, tmp_path: Path, capsys: p
     assert (tmp_path / "records" / "summary.png").exists()
     assert main(words) == 0
     assert load_records(tmp_path / "records") == first
+    capsys.readouterr()
+    assert main([*words, "--report", "--against", "learned"]) == 0
+    assert "better than learned by" in capsys.readouterr().out
+    assert "better than random by" in (tmp_path / "records" / "summary.md").read_text()
+    assert main([*words, "--report", "--against", "lerned"]) == 2
+    assert "did you mean 'learned'" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -107,6 +107,14 @@ def read_comparison(path: str | Path) -> Comparison:
     )
 
 
+def check_variant(comparison: Comparison, name: str) -> str:
+    """The name, if a variant has it; else a `ConfigError` that tells which there are."""
+    if name not in comparison.variants:
+        way_out = hint(name, comparison.variants, f"the variants are {', '.join(comparison.variants)}")
+        raise ConfigError(f"there is no variant '{name}' in the comparison {comparison.name}; {way_out}")
+    return name
+
+
 def jobs_of(comparison: Comparison, epochs: Mapping[tuple[str, str], int] | None = None) -> list[CompareJob]:
     """Every training, seed by seed, so that what is done first can be compared first.
 
