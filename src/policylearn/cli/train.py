@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 from argparse import Namespace
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -86,9 +85,11 @@ def run(options: Namespace) -> int:
     from rich.console import Console
 
     from policylearn.training import load_source
+    from policylearn.training.processes import is_first_process, join
     from policylearn.training.resources import check_device, with_possible_picks
 
-    console = Console(stderr=True)
+    join()  # before anything can fail in one process alone
+    console = Console(stderr=True, quiet=not is_first_process())
     config = make_config(options)
     if options.ensemble < 1:
         raise ValueError(f"'ensemble' must be >= 1 (got {options.ensemble})")
@@ -111,8 +112,9 @@ def train_and_report(options: Namespace, config: RunConfig, source: Source, fold
     from policylearn.cli.training_progress import TrainingBar
     from policylearn.settings.run_files import METRICS
     from policylearn.training import Trained, train, train_ensemble
+    from policylearn.training.processes import is_first_process
 
-    metric, first = source.dataset.task.metric, int(os.environ.get("LOCAL_RANK", 0)) == 0
+    metric, first = source.dataset.task.metric, is_first_process()
     before = (folder / METRICS).stat().st_mtime_ns if (folder / METRICS).exists() else None
     with progress_bars(console, disable=not (first and console.is_terminal)) as progress:
 

@@ -15,6 +15,7 @@ from policylearn.settings.run_config import RunConfig
 from policylearn.settings.run_files import ENSEMBLE, FACTS, RunError
 from policylearn.training.data_source import Source
 from policylearn.training.fit import fit
+from policylearn.training.processes import is_first_process
 from policylearn.training.run_folder import new_folder
 from policylearn.training.runs import Run, load_run
 
@@ -58,7 +59,8 @@ def train_ensemble(
             begun = inner.exists()
             title = f"member {number + 1} of {members}"
             fit(one, source, inner, fold=config.data.fold or 0, resume=begun, callbacks=callbacks_of(title))
-    write_text(folder / ENSEMBLE, json.dumps({"members": [inner.name for inner in folders]}, indent=2) + "\n")
+    if is_first_process():
+        write_text(folder / ENSEMBLE, json.dumps({"members": [inner.name for inner in folders]}, indent=2) + "\n")
     return folders
 
 

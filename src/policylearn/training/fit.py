@@ -11,12 +11,15 @@ from typing import Any, cast
 
 import lightning
 import torch
+from lightning.fabric.plugins.environments.torchelastic import TorchElasticEnvironment
 from lightning.pytorch.loggers import Logger, TensorBoardLogger, WandbLogger
 from torch_geometric.data import Batch
 
 from policylearn.data import BatchLoader, Dataset
 from policylearn.fast import while_training
 from policylearn.models import GraphModel
+from policylearn.settings.flat import flat
+from policylearn.settings.provenance import versions
 from policylearn.settings.run_config import FitConfig, RunConfig
 from policylearn.settings.run_files import CURVES, HISTORY
 from policylearn.training.checkpoints import CHECKPOINTS, Checkpoints
@@ -29,6 +32,7 @@ from policylearn.training.memory import check_memory
 from policylearn.training.module import DivergedError, RunModule
 from policylearn.training.part_checks import check_parts, unscored_notes
 from policylearn.training.prepared_data import PreparedData, prepare_data
+from policylearn.training.processes import agree, by_first, checkpoint_for_all, join, launched
 from policylearn.training.quiet import quiet_lightning
 from policylearn.training.resources import check_device, with_possible_picks
 from policylearn.training.run_folder import Begun, look_into, new_folder, note
@@ -67,12 +71,14 @@ def fit(
         callbacks: further Lightning callbacks, such as a progress bar.
         every_epoch: which parts are evaluated after each epoch.
     """
+    join()
     folder = Path(folder)
     config = with_possible_picks(config, source.dataset)
     check_device(config.fit)
     unscored = check_parts(source.dataset, source.dataset.splits[fold])
     with new_folder(folder, resume=resume), quiet_lightning():
-        begun = look_into(folder, config, source, fold) if resume else Begun()
+        agree(what_is_trained(config, source, fold))
+        begun = by_first(lambda: look_into(folder, config, source, fold) if resume else Begun())
         if begun.finished is not None:
             return Fitted(folder, begun.finished, make_history(config, source))
         for text in unscored_notes(unscored, source.dataset.task.metric):
@@ -121,15 +127,17 @@ def train_split(
         unscored=unscored,
     )
     checkpoints = folder / CHECKPOINTS
-    checkpoints.mkdir(parents=True, exist_ok=True)
     history = make_history(config, source, folder / HISTORY)
     keeping = Checkpoints(checkpoints, seconds=settings.checkpoint_seconds)
     trainer = make_trainer(config, folder, [history, keeping, *callbacks])
     facts = describe(source, prepared, settings, fold, model)
-    if trainer.is_global_zero and not begun.keeps_files:
-        save_settings(folder, config, facts)
+    if trainer.is_global_zero:
+        checkpoints.mkdir(parents=True, exist_ok=True)
+        if not begun.keeps_files:
+            save_settings(folder, config, facts)
     started = time.perf_counter()
-    diverged = run_trainer(trainer, module, data, history, begun.checkpoint)
+    with checkpoint_for_all(begun.checkpoint) as checkpoint:
+        diverged = run_trainer(trainer, module, data, history, checkpoint)
     assert history.best is not None, "there is at least one epoch"
     model.load_state_dict(history.best_weights)
     model.cpu()
@@ -222,14 +230,26 @@ def describe_dataset(dataset: Dataset) -> dict[str, Any]:
     }
 
 
+def what_is_trained(config: RunConfig, source: Source, fold: int) -> dict[str, Any]:
+    """What all processes of a training must have in common; the data may have another name on another machine."""
+    data = {
+        "the package's version": versions()["policylearn"],
+        "the data's fingerprint": source.dataset.fingerprint[:12],
+    }
+    settings = {name: value for name, value in flat(config).items() if name != "data.name"}
+    return {**data, "the fold": fold, **settings}
+
+
 def make_trainer(config: RunConfig, folder: Path, callbacks: list[lightning.Callback]) -> lightning.Trainer:
-    """Lightning's trainer with our settings."""
-    settings = config.fit
+    """Lightning's trainer with our settings; a launcher has decided on the number of processes."""
+    settings, launch = config.fit, launched()
     return lightning.Trainer(
         max_epochs=settings.epochs,
         accelerator=settings.accelerator,
-        devices=settings.devices,
-        strategy="ddp" if settings.devices > 1 else "auto",
+        devices=settings.devices if launch is None else launch.local,
+        num_nodes=1 if launch is None else launch.machines,
+        strategy="ddp" if settings.devices > 1 or launch is not None else "auto",
+        plugins=None if launch is None else TorchElasticEnvironment(),
         precision=settings.precision,
         gradient_clip_val=config.optim.gradient_clip or None,
         callbacks=callbacks,

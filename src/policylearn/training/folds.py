@@ -18,6 +18,7 @@ from policylearn.settings.run_config import RunConfig
 from policylearn.settings.run_files import FACTS, HISTORY, METRICS, RunError
 from policylearn.training.data_source import Source
 from policylearn.training.fit import Fitted, fit
+from policylearn.training.processes import is_first_process
 from policylearn.training.run_folder import new_folder
 
 CallbacksOf = Callable[[str], Sequence[lightning.Callback]]
@@ -86,6 +87,8 @@ def train(
             done_folds.append(
                 fit(config, source, inner, fold=fold, resume=begun, callbacks=callbacks_of(title), every_epoch=parts)
             )
+    if not is_first_process():
+        return Trained(folder, done_folds[0].metrics)
     metrics = fold_metrics([done.folder for done in done_folds], done_folds[0].metrics, parts[-1])
     write_text(folder / METRICS, json.dumps(metrics, indent=2) + "\n")
     return Trained(folder, metrics)

@@ -23,6 +23,7 @@ from policylearn.settings.run_config import OptimConfig
 from policylearn.settings.run_files import RunError
 from policylearn.training.asam import Asam, scaled_weights
 from policylearn.training.evaluation import scored
+from policylearn.training.processes import several_processes, share_of_labels
 
 CHOICE = "choice"
 """The name of what chooses the epoch where the validation metric cannot be worked out: the loss on that part."""
@@ -101,18 +102,22 @@ class RunModule(lightning.LightningModule):
             step = self.graph_model.objective(batch, batch.y, self.task.loss_terms)
         except NoCandidateError as error:
             raise DivergedError(self.current_epoch + 1, batch_idx + 1, self.optim.learning_rate) from error
+        loss, shown = step.loss, step.prediction_loss
+        if several_processes():
+            share = share_of_labels(self.task.count_labels(batch.y))
+            loss, shown = loss * share, shown * share
         if self.passes > 1:  # ASAM looks at a batch twice; the first time counts
-            return step.loss
+            return loss
         if remembers:
             costs = step.costs.to(self.past_costs.dtype)
             seen = batch.past_cost.isfinite()
             self.past_costs[batch.index] = torch.where(seen, (batch.past_cost + costs) / 2, costs)
-        loss = step.prediction_loss.double().cpu()
-        if not several_processes() and not loss.isfinite():  # of several, all must stop at once
+        shown = shown.double().cpu()
+        if not several_processes() and not shown.isfinite():  # of several, all must stop at once
             raise DivergedError(self.current_epoch + 1, batch_idx + 1, self.optim.learning_rate)
-        self.loss_sum += loss
+        self.loss_sum += shown
         self.loss_count += 1
-        return step.loss
+        return loss
 
     def on_train_batch_start(self, batch: Batch, batch_idx: int) -> None:
         """No pass over this batch yet."""
@@ -211,12 +216,6 @@ class RunModule(lightning.LightningModule):
         place = [self.seed, epoch, step + 1, self.global_rank, *([attempt] if attempt else [])]
         words = np.random.SeedSequence(place).generate_state(1, np.uint64)
         torch.manual_seed(int(words[0]))
-
-
-def several_processes() -> bool:
-    """Whether this process trains together with others; asked of torch, since a step may be run without a trainer."""
-    distributed = torch.distributed
-    return distributed.is_available() and distributed.is_initialized() and distributed.get_world_size() > 1
 
 
 def warmup_cosine(steps: int, warmup: float) -> Callable[[int], float]:

@@ -9,17 +9,25 @@ import torch
 from policylearn.data import Dataset
 from policylearn.settings.run_config import POLICY, FitConfig, RunConfig
 from policylearn.settings.run_files import RunError
+from policylearn.training.processes import launched
 from policylearn.training.run_folder import note
 
 
 def check_device(settings: FitConfig) -> None:
     """Raise where a run asks for GPUs that are not here."""
+    launch = launched()
+    if launch is not None and settings.devices not in (1, launch.local):
+        raise RunError(
+            f"'fit.devices' is {settings.devices}, and {launch.local} processes were started on this machine; leave"
+            " --devices out: the launcher has decided"
+        )
     if settings.accelerator != "gpu":
         return
     there = torch.cuda.device_count() or int(torch.backends.mps.is_available())
-    if there < settings.devices:
+    wanted = settings.devices if launch is None else launch.local
+    if there < wanted:
         raise RunError(
-            f"'fit.accelerator' is gpu with fit.devices {settings.devices}, and there are {there} GPUs that torch can"
+            f"'fit.accelerator' is gpu with fit.devices {wanted}, and there are {there} GPUs that torch can"
             " use; use --accelerator cpu, or ask for fewer with --devices"
         )
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import warnings
 from collections.abc import Iterator
@@ -17,6 +16,7 @@ from policylearn.settings.run_config import RunConfig
 from policylearn.settings.run_files import FACTS, METRICS, RunError, RunFiles, read_run_files
 from policylearn.training.checkpoints import CHECKPOINTS, newest_readable
 from policylearn.training.data_source import Source
+from policylearn.training.processes import by_first, is_first_process
 from policylearn.training.systems import complete
 
 OWN_RUNS = {"fold-*": "the folds of a run", "member-*": "the members of an ensemble"}
@@ -32,11 +32,6 @@ def note(text: str) -> None:
         warnings.warn(text, RunNote, stacklevel=3)
 
 
-def is_first_process() -> bool:
-    """Whether this is the process that was started, and not one that Lightning started beside it."""
-    return int(os.environ.get("LOCAL_RANK", 0)) == 0
-
-
 @contextmanager
 def new_folder(folder: Path, *, resume: bool) -> Iterator[None]:
     """Make a run folder; where the block fails before anything was kept, take away what it left there.
@@ -46,12 +41,9 @@ def new_folder(folder: Path, *, resume: bool) -> Iterator[None]:
         resume: whether it may hold a run already.
     """
     there = folder.exists()
-    if there and not folder.is_dir():
-        raise RunError(f"{folder}: is a file; choose another folder with -o")
-    empty = not there or not any(folder.iterdir())
-    if not empty and not resume and is_first_process():
-        raise RunError(f"{folder}: is not empty; add --resume to continue it, or choose another folder with -o")
-    folder.mkdir(parents=True, exist_ok=True)
+    empty = by_first(lambda: check_folder(folder, resume=resume))
+    if is_first_process():
+        folder.mkdir(parents=True, exist_ok=True)
     try:
         yield
     except BaseException:
@@ -61,6 +53,16 @@ def new_folder(folder: Path, *, resume: bool) -> Iterator[None]:
             if not there:
                 folder.rmdir()
         raise
+
+
+def check_folder(folder: Path, *, resume: bool) -> bool:
+    """Whether a run folder is empty or not yet there; a `RunError` where no run may be made in it."""
+    if folder.exists() and not folder.is_dir():
+        raise RunError(f"{folder}: is a file; choose another folder with -o")
+    empty = not folder.exists() or not any(folder.iterdir())
+    if not empty and not resume and is_first_process():
+        raise RunError(f"{folder}: is not empty; add --resume to continue it, or choose another folder with -o")
+    return empty
 
 
 def holds_work(folder: Path) -> bool:

@@ -1,0 +1,146 @@
+"""The processes that torchrun or Ray started for one training: what they know of each other before they begin."""
+
+from __future__ import annotations
+
+import os
+import socket
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+import torch
+from torch import Tensor, distributed
+
+from policylearn.settings.run_files import RunError
+
+Decided = TypeVar("Decided")
+
+
+@dataclass(frozen=True)
+class Launch:
+    """Where this process stands among those that a launcher started.
+
+    Args:
+        world: processes on all machines.
+        local: processes on this one.
+    """
+
+    world: int
+    local: int
+
+    @property
+    def machines(self) -> int:
+        """On how many machines they run; each has as many."""
+        return self.world // self.local
+
+
+def launched() -> Launch | None:
+    """What torchrun or Ray wrote into the environment; None in a process of its own and in one that Lightning started.
+
+    The rank over all machines tells: Lightning gives its own processes none.
+    """
+    world = int(os.environ.get("WORLD_SIZE", 1)) if "RANK" in os.environ else 1
+    return Launch(world, int(os.environ.get("LOCAL_WORLD_SIZE", 1))) if world > 1 else None
+
+
+def is_first_process() -> bool:
+    """Whether this process writes and speaks for all: the first over all machines."""
+    return int(os.environ.get("RANK", os.environ.get("LOCAL_RANK", 0))) == 0
+
+
+def several_processes() -> bool:
+    """Whether this process trains together with others; asked of torch, since a step may be run without a trainer."""
+    return distributed.is_available() and distributed.is_initialized() and distributed.get_world_size() > 1
+
+
+def join() -> None:
+    """Meet the other processes of a launcher, once; from then on, one that ends is noticed by all."""
+    if launched() is not None and not distributed.is_initialized():
+        distributed.init_process_group("cpu:gloo,cuda:nccl" if torch.cuda.is_available() else "gloo")
+
+
+def by_first(decide: Callable[[], Decided]) -> Decided:
+    """What the first process finds, known to all; where it refuses, all do, with its words.
+
+    Args:
+        decide: looks at what only the first process need see, such as the run folder.
+    """
+    if launched() is None:
+        return decide()
+    found: Decided | None = None
+    refusal: str | None = None
+    if is_first_process():
+        try:
+            found = decide()
+        except RunError as error:
+            refusal = str(error)
+    content: list[Any] = [found, refusal]
+    with _others_there():
+        distributed.broadcast_object_list(content)
+    if content[1] is not None:
+        raise RunError(content[1])
+    decided: Decided = content[0]
+    return decided
+
+
+def agree(facts: Mapping[str, Any]) -> None:
+    """Raise a `RunError` in all processes where one of them would train something else.
+
+    Args:
+        facts: what must be the same everywhere, by the words for it.
+    """
+    if launched() is None:
+        return
+    every: list[Any] = [None] * distributed.get_world_size()
+    with _others_there():
+        distributed.all_gather_object(every, (socket.gethostname(), dict(facts)))
+    (_, first), *others = every
+    for rank, (host, theirs) in enumerate(others, start=1):
+        wrong = [name for name in first if theirs.get(name) != first[name]]
+        if wrong:
+            name = wrong[0]
+            raise RunError(
+                f"the processes do not train the same: {name} is {first[name]} in process 0, and {theirs.get(name)} in"
+                f" process {rank} on {host}; start all with the same version, data and settings"
+            )
+
+
+@contextmanager
+def checkpoint_for_all(path: Path | None) -> Iterator[Path | None]:
+    """The first process's checkpoint as a file that this process can read, on whatever disks the run folder lies.
+
+    Args:
+        path: of the checkpoint, as the first process has it; None without one.
+    """
+    if launched() is None or path is None:
+        yield path
+        return
+    content: list[Any] = [path.read_bytes() if is_first_process() else None]
+    with _others_there():
+        distributed.broadcast_object_list(content)
+    with tempfile.TemporaryDirectory() as folder:
+        copy = Path(folder) / path.name
+        copy.write_bytes(content[0])
+        yield copy
+
+
+def share_of_labels(known: Tensor) -> Tensor:
+    """What to multiply this process's mean loss by, so that the mean over processes is that over all labels of a step.
+
+    Args:
+        known: how many labels this process's part of the batch has.
+    """
+    total = known.clone()
+    distributed.all_reduce(total)
+    return known * distributed.get_world_size() / total.clamp(min=1)
+
+
+@contextmanager
+def _others_there() -> Iterator[None]:
+    try:
+        yield
+    except RuntimeError as error:
+        raise RunError("another process of this training has ended before it began; its own output says why") from error

@@ -1,0 +1,162 @@
+"""Two machines, played by two loopback addresses under torchrun, are one process."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from policylearn.training import RunConfig, fit, load_source, to_yaml
+from policylearn.training.folds import read_history
+from tests.training.tiny import tiny_config, write_graphs
+
+ADDRESSES = ("127.0.0.1", "127.0.0.2")
+ENVIRONMENT = {
+    "OMP_NUM_THREADS": "1",
+    "GLOO_SOCKET_IFNAME": "lo",
+    "TORCH_DISABLE_SHARE_RDZV_TCP_STORE": "1",  # torch tells only first comers where its shared store is
+}
+WAIT = 240
+
+
+def plain_config(path: Path, **changes: dict) -> RunConfig:
+    """Nothing is drawn and no norm looks at the batch; 38 training graphs make unequal parts."""
+    base = {
+        "prediction": {"norm": "layer", "dropout": 0.0},
+        "selection": {"name": "degree"},
+        "optim": {"learning_rate": 0.01},
+    }
+    return tiny_config(path, **base | changes)
+
+
+def free_port() -> int:
+    with socket.socket() as taken:
+        taken.bind((ADDRESSES[0], 0))
+        return int(taken.getsockname()[1])
+
+
+class Node:
+    """One machine: a torchrun of its own, with the address that it listens on."""
+
+    def __init__(self, number: int, rendezvous: Sequence[str], words: Sequence[str], log: Path) -> None:
+        command = [sys.executable, "-m", "torch.distributed.run", "--nnodes", "2", "--nproc-per-node", "1"]
+        command += ["--local-addr", ADDRESSES[number], *rendezvous, "-m", "policylearn", *words]
+        ours = ("LOCAL_RANK", "NODE_RANK", "RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
+        clean = {key: value for key, value in os.environ.items() if key not in ours}
+        self.log = log
+        with log.open("w") as file:
+            self.process = subprocess.Popen(
+                command,
+                env=clean | ENVIRONMENT,
+                stdout=file,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+
+    def wait(self) -> int:
+        return self.process.wait(timeout=WAIT)
+
+    def kill(self) -> None:
+        """Pull the plug: torchrun and what it started, without a word."""
+        if self.process.poll() is None:
+            children = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text().split()
+            for pid in (self.process.pid, *map(int, children)):
+                os.kill(pid, signal.SIGKILL)
+            self.process.wait()
+
+    @property
+    def text(self) -> str:
+        return self.log.read_text()
+
+
+def static(number: int, port: int) -> list[str]:
+    return ["--node-rank", str(number), "--master-addr", ADDRESSES[0], "--master-port", str(port)]
+
+
+def elastic(number: int, port: int) -> list[str]:
+    """The first machine hosts the rendezvous; both lie on this one, so torchrun cannot tell by itself."""
+    words = ["--rdzv-backend", "c10d", "--rdzv-endpoint", f"{ADDRESSES[0]}:{port}", "--max-restarts", "2"]
+    return [*words, "--rdzv-conf", f"is_host={number == 0}"]
+
+
+@contextmanager
+def ended(nodes: list[Node]) -> Iterator[list[Node]]:
+    """Nodes that are gone when the block is left."""
+    try:
+        yield nodes
+    finally:
+        for node in nodes:
+            node.kill()
+
+
+def assert_close_runs(one: Path, two: Path) -> None:
+    curves = [read_history(folder / "history.csv") for folder in (one, two)]
+    for column in ("loss", "valid"):
+        assert curves[1][column] == pytest.approx(curves[0][column], abs=1e-4)
+    weights = [load_file(folder / "model.safetensors") for folder in (one, two)]
+    assert weights[0].keys() == weights[1].keys()
+    for name, value in weights[0].items():
+        assert torch.allclose(value, weights[1][name], atol=1e-4), name
+
+
+def test_two_machines_are_one_process(tmp_path: Path) -> None:
+    """Of a node-level task, the parts of a step have other numbers of labels; the second machine writes nothing."""
+    config = plain_config(write_graphs(tmp_path / "tiny.npz", 64, node_level=True), fit={"epochs": 4})
+    (tmp_path / "config.yaml").write_text(to_yaml(config))
+    alone = fit(config, load_source(config.data), tmp_path / "alone").folder
+    port = free_port()
+    words = ["train", config.data.name, "--config", str(tmp_path / "config.yaml"), "-o"]
+    nodes = [
+        Node(at, static(at, port), [*words, str(tmp_path / f"node-{at}")], tmp_path / f"{at}.log") for at in (0, 1)
+    ]
+    with ended(nodes):
+        assert [node.wait() for node in nodes] == [0, 0], nodes[0].text + nodes[1].text
+    assert_close_runs(alone, tmp_path / "node-0")
+    assert not (tmp_path / "node-1").exists()
+    assert "run folder, with report.html" in nodes[0].text
+    assert "run folder" not in nodes[1].text
+
+
+def test_other_data_stop_all_machines(tmp_path: Path) -> None:
+    tables = [write_graphs(tmp_path / f"{seed}.npz", seed=seed) for seed in (0, 1)]
+    (tmp_path / "config.yaml").write_text(to_yaml(plain_config(tables[0])))
+    port = free_port()
+    words = ["--config", str(tmp_path / "config.yaml"), "-o", str(tmp_path / "run")]
+    nodes = [Node(at, static(at, port), ["train", str(tables[at]), *words], tmp_path / f"{at}.log") for at in (0, 1)]
+    with ended(nodes):
+        assert all(node.wait() != 0 for node in nodes)
+    said = "error: the processes do not train the same: the data's fingerprint is"
+    assert any(said in node.text for node in nodes), nodes[0].text + nodes[1].text
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_killed_machine_comes_back(tmp_path: Path) -> None:
+    config = plain_config(write_graphs(tmp_path / "tiny.npz", 64), fit={"epochs": 30})
+    (tmp_path / "config.yaml").write_text(to_yaml(config))
+    alone = fit(config, load_source(config.data), tmp_path / "alone").folder
+    port, run = free_port(), tmp_path / "run"
+    words = ["train", config.data.name, "--config", str(tmp_path / "config.yaml"), "-o", str(run), "--resume"]
+    nodes = [Node(at, elastic(at, port), words, tmp_path / f"{at}.log") for at in (0, 1)]
+    with ended(nodes):
+        until = time.monotonic() + WAIT
+        while not (run / "checkpoints" / "previous.ckpt").exists():  # so that an epoch was kept
+            assert time.monotonic() < until, nodes[0].text
+            assert nodes[0].process.poll() is None, nodes[0].text
+            time.sleep(0.05)
+        nodes[1].kill()
+        assert not (run / "metrics.json").exists()
+        nodes.append(Node(1, elastic(1, port), words, tmp_path / "again.log"))
+        assert nodes[0].wait() == 0, nodes[0].text
+        assert nodes[2].wait() == 0, nodes[2].text
+    assert nodes[0].text.count("epoch 1/30 ") == 1, "the second time it does not begin anew"
+    assert_close_runs(alone, run)
