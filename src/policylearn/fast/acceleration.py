@@ -14,6 +14,7 @@ from torch import nn
 
 from policylearn.bags import MarkNodes
 from policylearn.fast.layers import CompiledSingleStreamLayer, CompiledTwoStreamLayer, why_not
+from policylearn.fast.reach import CompiledTwoStreamEncoder
 from policylearn.fast.twins import CompiledLearnedPolicy, CompiledSubgraphGNN
 from policylearn.models import SubgraphGNN
 from policylearn.nn import CopiesThenNodes, CopyPool, SingleStreamLayer, TwoStreamEncoder, TwoStreamLayer
@@ -183,6 +184,8 @@ def _rebuild(module: nn.Module, twins: dict[int, nn.Module], cones: set[str], na
     kinds: dict[type[nn.Module], type[nn.Module]] = {SubgraphGNN: CompiledSubgraphGNN}
     if (name or "model") in cones:
         kinds[LearnedPolicy] = CompiledLearnedPolicy
+    if type(module) is TwoStreamEncoder and _all_compiled(module, twins):
+        kinds[TwoStreamEncoder] = CompiledTwoStreamEncoder
     twin = twins[id(module)] = _copy(module, kinds.get(type(module), type(module)))
     twin._modules.update(parts)
     twin.__dict__.update(attributes)

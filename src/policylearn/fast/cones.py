@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from policylearn.bags import NO_PICK, Graphs
 from policylearn.fast.inference import Cones, FixedLayer, States, marked_rows, unmarked_states
-from policylearn.fast.layers import CompiledTwoStreamLayer, EdgeValues, LayerParts, drops_now
+from policylearn.fast.layers import EdgeValues, in_a_row
 from policylearn.fast.rows import Rows, as_array, empty_rows
 from policylearn.fast.threads import Piece, Pieces
 from policylearn.nn import TwoStreamEncoder, segment_mean
@@ -45,7 +45,7 @@ class ConeStates:
     def of(encoder: TwoStreamEncoder, graphs: Graphs) -> ConeStates | None:
         """Compute the unmarked graphs; None where norms, dropout, gradients or the tensors do not allow for cones.
 
-        Gradients do not go through cones: in training that of every mark is needed, wherever it is.
+        Gradients do not go through these; see `fast.reach` for what is done in training.
 
         Args:
             encoder: whose layers are all compiled.
@@ -54,21 +54,17 @@ class ConeStates:
         if torch.is_grad_enabled():
             return None
         features: Tensor = encoder.node_encoder(graphs)
-        nodes, channels, marks = graphs.num_nodes, features.shape[1] + 1, 1
+        nodes = graphs.num_nodes
         rows = Rows(graphs.adjacency, torch.arange(nodes + 1))
+        found = in_a_row(encoder.layers, features, features.shape[1] + 1, 1)
+        if found is None or not all(parts.fixed for parts in found):
+            return None
         layers = []
-        for layer in encoder.layers:
-            assert isinstance(layer, CompiledTwoStreamLayer), "cones are used where all layers are compiled"
-            parts = LayerParts.of(layer)
-            if drops_now(layer) or not parts.fixed:
-                return None
-            if not parts.fit(features, channels, marks, residual=layer.residual):
-                return None
+        for parts, layer in zip(found, encoder.layers, strict=True):
             edges = EdgeValues.of(parts.convs[0], rows, graphs.edge_attr, features.dtype)
-            if not edges.fit(channels + marks):
+            if not edges.fit(parts.convs[0].lin1.in_features):
                 return None
-            layers.append(parts.fixed_layer(edges, layer.residual))
-            channels, marks = (conv.lin2.out_features for conv in parts.convs)
+            layers.append(parts.fixed_layer(edges, bool(layer.residual)))
         h = empty_rows(nodes, features.shape[1] + 1, features)
         h[:, 0] = 0
         h[:, 1:] = features

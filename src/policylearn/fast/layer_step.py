@@ -17,7 +17,7 @@ from torch.autograd import Function
 from torch.autograd.function import once_differentiable
 
 from policylearn.fast.mlps import BatchNormMLP, CompiledMLP, LayerNormMLP, Work, run_phases
-from policylearn.fast.rows import DTYPES, NONE, Kinds, Rows, as_rows
+from policylearn.fast.rows import DTYPES, Kinds, LayerRows, as_rows
 from policylearn.fast.threads import Array, Piece
 
 CompiledNorm = Literal["batch", "layer"]
@@ -39,7 +39,7 @@ class LayerStep:
         residual: add the h that came in.
     """
 
-    rows: Rows
+    rows: LayerRows
     norm: CompiledNorm
     eps: tuple[tuple[float, float], ...]
     width: int
@@ -51,7 +51,7 @@ class LayerStep:
         """The mlp of a stream."""
         kind = BatchNormMLP if self.norm == "batch" else LayerNormMLP
         own = flat[stream * PER_STREAM + 1 : (stream + 1) * PER_STREAM]
-        return kind(own, self.eps[stream], self.rows.pieces().threads, self.width, kept, memory)
+        return kind(own, self.eps[stream], self.rows, self.width, kept, memory)
 
 
 def layer_step(
@@ -68,7 +68,7 @@ def layer_step(
 
     Shapes:
         h ``(R, C)``, p ``(R, P)``, values ``(K, C + P)``; of the result features, and marks if there are two streams,
-        ``(R, C)`` each, and mean and biased variance ``(2, C)`` per batch norm.
+        ``(R', C)`` each, and mean and biased variance ``(2, C)`` per batch norm.
     """
     found: list[Array] = []  # handed over beside the tensors: autograd has nothing to do with it
     new = list(_LayerStep.apply(step, found, h, p, values, *flat))  # type: ignore[no-untyped-call]
@@ -81,17 +81,19 @@ class _LayerStep(Function):
         ctx: Any, step: LayerStep, found: list[Array], h: Tensor, p: Tensor, values: Tensor | None, *flat: Tensor
     ) -> Any:
         h, p = h.detach().contiguous(), p.detach().contiguous()
-        summed = [h.new_empty(len(h), h.shape[1] + p.shape[1]), torch.empty_like(p)]
+        count = len(step.rows.weights)
+        summed = [h.new_empty(count, h.shape[1] + p.shape[1]), p.new_empty(count, p.shape[1])]
         streams = len(flat) // PER_STREAM
         mlps = [step.mlp(stream, flat, [summed[stream]]) for stream in range(streams)]
         new = [torch.empty_like(mlp.kept[2]) for mlp in mlps]
-        residuals = [as_rows(h if step.residual else None, h), as_rows(None, h)]
+        whole = len(step.rows.incoming[2]) == 0  # else rows that came in later have the features of another row
+        own = h.numpy() if whole else np.empty((count, h.shape[1]), DTYPES[h.dtype])
+        residuals = own if step.residual else own[:0], own[:0]
         phases = [
             mlp.forward(*given) for mlp, *given in zip(mlps, residuals, (one.numpy() for one in new), strict=False)
         ]
-        run_phases(
-            step.rows.pieces(), phases, before=[_sums(step, h, p, values, flat, *(one.numpy() for one in summed))]
-        )
+        sums = _sums(step, h, p, values, flat, own, *(one.numpy() for one in summed))
+        run_phases(step.rows.pieces(), phases, before=[sums])
         found += [one for mlp in mlps for one in mlp.found()]
         ctx.save_for_backward(h, p, values, *(one for mlp in mlps for one in mlp.kept), *flat)
         ctx.step, ctx.memories = step, [mlp.memory for mlp in mlps]
@@ -124,20 +126,18 @@ def _scales(flat: Sequence[Tensor]) -> tuple[Any, Any]:
 
 
 def _sums(
-    step: LayerStep, h: Tensor, p: Tensor, values: Tensor | None, flat: Sequence[Tensor], out: Array, mark_out: Array
-) -> Work:
-    """What fills a piece of the sums along the edges."""
+    step: LayerStep, h: Tensor, p: Tensor, values: Tensor | None, flat: Sequence[Tensor], own: Array, out: Array,
+    mark_out: Array,
+) -> Work:  # fmt: skip
+    """What fills a piece of the sums along the edges, and of the rows' own features where these are not h itself."""
     from policylearn.fast.message_loops import sum_messages
 
-    rows, (states, marks) = step.rows, (h.numpy(), p.numpy())
-    given = (
-        states, marks, states, marks, rows.node_of, rows.row_ptr, NONE, NONE, rows.target_ptr, rows.source,
-        step.kinds.incoming, as_rows(values, h), *_scales(flat),
-    )  # fmt: skip
+    states = h.numpy(), p.numpy()
+    given = *states, *states, *step.rows.incoming, step.kinds.incoming, as_rows(values, h), *_scales(flat)
 
     def work(piece: Piece) -> None:
         at = piece.rows
-        sum_messages(at.start, at.stop, *given, out[at], mark_out[at], states[:0])
+        sum_messages(at.start, at.stop, *given, out[at], mark_out[at], own[at])
 
     return work
 
@@ -149,19 +149,19 @@ def _sums_gradient(
     """Gradients of h, p, the values and the scales, given those of the sums and, where it has rows, of the residual."""
     from policylearn.fast.message_loops import sum_messages_gradient
 
-    rows, pieces, table = step.rows, step.rows.pieces(), as_rows(values, h)
+    pieces, table = step.rows.pieces_inside(), as_rows(values, h)
     to_h, to_p = torch.empty_like(h), torch.empty_like(p)
     # Rows of a table are touched by every thread, which therefore each have a table; one vector per edge by one only.
     tables = np.zeros((pieces.threads if step.shared else 1, *table.shape), dtype=table.dtype)
     to_scales = np.zeros((pieces.threads, 2, max(h.shape[1], p.shape[1])), dtype=table.dtype)
     given = (
-        summed, marks, residual, h.numpy(), p.numpy(), rows.row_ptr, rows.source_ptr, rows.outgoing_targets,
-        step.kinds.outgoing, table, *_scales(flat), to_h.numpy(), to_p.numpy(),
+        summed, marks, residual, h.numpy(), p.numpy(), *step.rows.hearers, step.kinds.incoming, table, *_scales(flat),
+        to_h.numpy(), to_p.numpy(),
     )  # fmt: skip
 
     def work(piece: Piece) -> None:
         own = tables[piece.thread if step.shared else 0]
-        sum_messages_gradient(*piece.nodes, *given, own, to_scales[piece.thread])
+        sum_messages_gradient(piece.rows.start, piece.rows.stop, *given, own, to_scales[piece.thread])
 
     pieces.each(work)
     to_values = None if values is None else torch.from_numpy(tables.sum(axis=0))

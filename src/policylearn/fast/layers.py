@@ -6,7 +6,7 @@ for a batch norm, fixed statistics with gradients) a twin runs the layer's own f
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple, cast
 
 import numpy as np
@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from policylearn.bags import Bag
 from policylearn.fast.inference import FixedLayer, Half, infer_layer
 from policylearn.fast.layer_step import CompiledNorm, LayerStep, layer_step
-from policylearn.fast.rows import DTYPES, Kinds, Rows, as_array, as_rows
+from policylearn.fast.rows import DTYPES, Kinds, LayerRows, Rows, as_array, as_rows
 from policylearn.fast.threads import Array
 from policylearn.nn import (
     GIN,
@@ -84,12 +84,24 @@ def why_not(layer: Layer) -> str | None:
     return None
 
 
-def compiled_layer(layer: Layer, h: Tensor, p: Tensor, bag: Bag, edge_attr: Tensor | None) -> Sequence[Tensor] | None:
-    """New features and marks; None where the loops do not serve these tensors."""
+def compiled_layer(
+    layer: Layer, h: Tensor, p: Tensor, bag: Bag, edge_attr: Tensor | None, reached: LayerRows | None = None
+) -> Sequence[Tensor] | None:
+    """New features and marks; None where the loops do not serve these tensors.
+
+    Args:
+        layer: one that has a twin.
+        h: features.
+        p: marks.
+        bag: whose rows they are.
+        edge_attr: features of the edges.
+        reached: the rows of h, p and of the result in training, if they are not those of the bag.
+    """
     parts = LayerParts.of(layer)
     width = parts.width(bag)
+    count = bag.num_rows // width
     infers = parts.fixed and not torch.is_grad_enabled()
-    if not (infers or parts.takes_statistics(len(h) // width)):
+    if not (infers or parts.takes_statistics(count)):
         return None
     if p.dtype != h.dtype or not parts.fit(h, h.shape[1], p.shape[1], residual=layer.residual):
         return None
@@ -103,10 +115,11 @@ def compiled_layer(layer: Layer, h: Tensor, p: Tensor, bag: Bag, edge_attr: Tens
     if infers:
         new = infer_layer(parts.fixed_layer(edges, residual), rows, h, p)
     else:
-        step = LayerStep(rows, parts.kind, parts.eps, width, edges.kinds, edges.shared, residual)
+        shared = edges.shared or reached is not None
+        step = LayerStep(reached or rows, parts.kind, parts.eps, width, edges.kinds, shared, residual)
         new, statistics = layer_step(h, p, edges.values, step, parts.weights())
         for norm, found in zip(parts.norms, statistics, strict=False):  # layer norms found nothing
-            remember(norm, found, len(h) // width)
+            remember(norm, found, count)
     if not drops:
         return new
     dropped: Tensor = layer.dropout(new[0])
@@ -119,6 +132,26 @@ def remember(norm: RowBatchNorm, found: Array, count: int) -> None:
         mean, variance = norm.running_mean.numpy(), norm.running_var.numpy()
         mean += norm.momentum * (found[0] - mean)
         variance += norm.momentum * (found[1] * (count / (count - 1)) - variance)
+
+
+def in_a_row(layers: Iterable[nn.Module], like: Tensor, channels: int, marks: int) -> list[LayerParts] | None:
+    """The parts of compiled layers of two streams; None where the loops do not know such tensors, or one drops now.
+
+    Args:
+        layers: one after the other.
+        like: a tensor as those that go through them.
+        channels: of the features that go in.
+        marks: of the marks that go in.
+    """
+    found = []
+    for layer in layers:
+        assert isinstance(layer, CompiledTwoStreamLayer), "asked where all layers are compiled"
+        parts = LayerParts.of(layer)
+        if drops_now(layer) or not parts.fit(like, channels, marks, residual=layer.residual):
+            return None
+        found.append(parts)
+        channels, marks = (conv.lin2.out_features for conv in parts.convs)
+    return found
 
 
 class LayerParts(NamedTuple):

@@ -88,14 +88,49 @@ def sum_messages(  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
+def list_hearers(inside, node_of, row_ptr, message_ptr, sender, target_ptr, source):  # type: ignore[no-untyped-def]
+    """Which rows hear each of the first ``inside`` rows, where rows are addressed as in `sum_messages`.
+
+    Returns where the hearers of each row start, ``(inside + 1,)``, the hearers, and the message by which each hears; -1
+    stands for a row's own state.
+    """
+    cones = len(message_ptr) > 0
+    ptr, place = np.zeros(inside + 1, np.int64), np.zeros(inside, np.int64)
+    hearer, message = np.empty(0, np.int64), np.empty(0, np.int64)
+    for fill in (False, True):  # first they are counted
+        for row in range(len(node_of)):
+            v = node_of[row]
+            begin = target_ptr[v]
+            offset = message_ptr[row] - begin if cones else row - row_ptr[v]
+            for m in range(begin - 1, target_ptr[v + 1]):
+                node, at = v, row
+                if m >= begin:
+                    node = source[m]
+                    at = sender[offset + m] if cones else row_ptr[node] + offset
+                if at < 0 or at >= inside:
+                    at = node
+                if fill:
+                    hearer[place[at]] = row
+                    message[place[at]] = m if m >= begin else -1
+                    place[at] += 1
+                else:
+                    ptr[at + 1] += 1
+        if not fill:
+            ptr = np.cumsum(ptr)
+            place[:] = ptr[:-1]
+            hearer, message = np.empty(ptr[-1], np.int64), np.empty(ptr[-1], np.int64)
+    return ptr, hearer, message
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
 def sum_messages_gradient(  # type: ignore[no-untyped-def]
-    first, last, gradient, mark_gradient, residual, h, p, row_ptr, source_ptr, target, kind, values, scale, mark_scale,
+    first, last, gradient, mark_gradient, residual, h, p, hearer_ptr, hearer, message, kind, values, scale, mark_scale,
     to_h, to_p, to_values, to_scales,
 ):  # fmt: skip
-    """The gradient of `sum_messages` over whole copies, with ``residual`` added to that of h where it has rows.
+    """The gradient of `sum_messages`, with ``residual`` added to that of h where it has rows.
 
-    Runs over the outgoing messages of nodes first..last, so that a node's own gradient is written by one thread.
-    ``to_values`` is added to; ``to_scales`` gets, per channel, products whose sums are the scales' gradients.
+    Runs over rows first..last that went in and over those that hear them, so that a row's gradient is written by one
+    thread. ``to_values`` is added to; ``to_scales`` gets, per channel, products whose sums are the scales' gradients.
     """
     channels, marks = h.shape[1], p.shape[1]
     zero = h.dtype.type(0)
@@ -106,47 +141,50 @@ def sum_messages_gradient(  # type: ignore[no-untyped-def]
     passed, passed_marks = np.empty(channels, h.dtype), np.empty(marks, h.dtype)
     scaled, mark_scaled = np.zeros(channels, h.dtype), np.zeros(marks, h.dtype)
     alone_scaled = np.zeros(marks, h.dtype)
-    for u in range(first, last):
-        start, rows = row_ptr[u], row_ptr[u + 1] - row_ptr[u]
-        for r in range(rows):
-            for c in range(channels):
-                own[c] = h[start + r, c]
-                g = gradient[start + r, c]
-                mine[c] = scale * g
-                scaled[c] += g * own[c]
-            if added:
+    for row in range(first, last):
+        for c in range(channels):
+            own[c] = h[row, c]
+            mine[c] = zero
+        for c in range(marks):
+            own_marks[c] = p[row, c]
+            marked[c] = zero
+        for e in range(hearer_ptr[row], hearer_ptr[row + 1]):
+            theirs, m = hearer[e], message[e]
+            if m < 0:
                 for c in range(channels):
-                    mine[c] += residual[start + r, c]
-            for c in range(marks):
-                own_marks[c] = p[start + r, c]
-                g, a = gradient[start + r, channels + c], mark_gradient[start + r, c]
-                marked[c] = scale * g + mark_scale * a
-                mark_scaled[c] += g * own_marks[c]
-                alone_scaled[c] += a * own_marks[c]
-            for m in range(source_ptr[u], source_ptr[u + 1]):
-                theirs = row_ptr[target[m]] + r
-                if plain:
+                    g = gradient[theirs, c]
+                    mine[c] += scale * g
+                    scaled[c] += g * own[c]
+                if added:
                     for c in range(channels):
-                        mine[c] += gradient[theirs, c]
-                    for c in range(marks):
-                        marked[c] += gradient[theirs, channels + c] + mark_gradient[theirs, c]
-                else:
-                    k = kind[m]
-                    for c in range(channels):
-                        passed[c] = gradient[theirs, c] if own[c] + values[k, c] > zero else zero
-                        mine[c] += passed[c]
-                    for c in range(marks):
-                        g = gradient[theirs, channels + c] if own_marks[c] + values[k, channels + c] > zero else zero
-                        passed_marks[c] = g
-                        marked[c] += g + mark_gradient[theirs, c]
-                    for c in range(channels):
-                        to_values[k, c] += passed[c]
-                    for c in range(marks):
-                        to_values[k, channels + c] += passed_marks[c]
-            for c in range(channels):
-                to_h[start + r, c] = mine[c]
-            for c in range(marks):
-                to_p[start + r, c] = marked[c]
+                        mine[c] += residual[theirs, c]
+                for c in range(marks):
+                    g, a = gradient[theirs, channels + c], mark_gradient[theirs, c]
+                    marked[c] += scale * g + mark_scale * a
+                    mark_scaled[c] += g * own_marks[c]
+                    alone_scaled[c] += a * own_marks[c]
+            elif plain:
+                for c in range(channels):
+                    mine[c] += gradient[theirs, c]
+                for c in range(marks):
+                    marked[c] += gradient[theirs, channels + c] + mark_gradient[theirs, c]
+            else:
+                k = kind[m]
+                for c in range(channels):
+                    passed[c] = gradient[theirs, c] if own[c] + values[k, c] > zero else zero
+                    mine[c] += passed[c]
+                for c in range(marks):
+                    g = gradient[theirs, channels + c] if own_marks[c] + values[k, channels + c] > zero else zero
+                    passed_marks[c] = g
+                    marked[c] += g + mark_gradient[theirs, c]
+                for c in range(channels):
+                    to_values[k, c] += passed[c]
+                for c in range(marks):
+                    to_values[k, channels + c] += passed_marks[c]
+        for c in range(channels):
+            to_h[row, c] = mine[c]
+        for c in range(marks):
+            to_p[row, c] = marked[c]
     for c in range(channels):
         to_scales[0, c] += scaled[c]
     for c in range(marks):

@@ -132,18 +132,19 @@ def layer_gradient(gradient, x, half, means, inverses, to_x, sums):  # type: ign
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
-def column_sums(x, sums):  # type: ignore[no-untyped-def]
-    """Add up the differences to the first row, and their squares, over the rows."""
+def column_sums(x, weights, sums):  # type: ignore[no-untyped-def]
+    """Add up the differences to the first row, and their squares, over the rows, each as often as its weight says."""
     width = x.shape[1]
     some, square = np.zeros(width, x.dtype), np.zeros(width, x.dtype)
     for start in range(0, len(x), BLOCK):
         some[:] = 0
         square[:] = 0
         for r in range(start, min(start + BLOCK, len(x))):
+            weight = weights[r]
             for c in range(width):
                 d = x[r, c] - x[0, c]
-                some[c] += d
-                square[c] += d * d
+                some[c] += weight * d
+                square[c] += weight * d * d
         for c in range(width):
             sums[0, c] += some[c]
             sums[1, c] += square[c]
@@ -171,16 +172,17 @@ def batch_gradient_sums(gradient, x, half, sums):  # type: ignore[no-untyped-def
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
-def batch_gradient(gradient, x, half, offset, slope, to_x):  # type: ignore[no-untyped-def]
-    """``to_x = scale * (passed - offset - (x + before) * slope)``, the gradient of batch norm and relu."""
+def batch_gradient(gradient, x, half, weights, offset, slope, to_x):  # type: ignore[no-untyped-def]
+    """``to_x = scale * (passed - weight * (offset + (x + before) * slope))``, the gradient of batch norm and relu."""
     before, scale, shift = half[1], half[2], half[3]
     width = x.shape[1]
     zero = x.dtype.type(0)
     for r in range(len(x)):
+        weight = weights[r]
         for c in range(width):
             d = x[r, c] + before[c]
             passed = gradient[r, c] if d * scale[c] + shift[c] > zero else zero
-            to_x[r, c] = scale[c] * (passed - offset[c] - d * slope[c])
+            to_x[r, c] = scale[c] * (passed - weight * (offset[c] + d * slope[c]))
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
@@ -220,27 +222,27 @@ def narrow(wide, channels):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
-def batch_map(gemm, x, weight, mapped, sums):  # type: ignore[no-untyped-def]
+def batch_map(gemm, x, weight, mapped, weights, sums):  # type: ignore[no-untyped-def]
     """With batch norms: the linear map, and the sums that the statistics of its output are made of."""
     product(gemm, x, False, weight, True, narrow(mapped, len(weight)), False)
-    column_sums(mapped, sums)
+    column_sums(mapped, weights, sums)
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
-def batch_between(gemm, mapped, one, weight_two, mapped_two, sums):  # type: ignore[no-untyped-def]
+def batch_between(gemm, mapped, one, weight_two, mapped_two, weights, sums):  # type: ignore[no-untyped-def]
     """Norm and relu of the first half, and `batch_map` of the second."""
     hidden = np.empty_like(mapped)
     norm_relu(mapped, one[1], one[2], one[3], one[4], False, mapped[:0], hidden, mapped[0], mapped[0])
-    batch_map(gemm, narrow(hidden, weight_two.shape[1]), weight_two, mapped_two, sums)
+    batch_map(gemm, narrow(hidden, weight_two.shape[1]), weight_two, mapped_two, weights, sums)
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
 def batch_back_between(  # type: ignore[no-untyped-def]
-    gemm, gradient, mapped, mapped_two, one, two, offset, slope, to_hidden, to_weight_two, sums
+    gemm, gradient, mapped, mapped_two, one, two, weights, offset, slope, to_hidden, to_weight_two, sums
 ):
     """From the gradient of the output to that of the hidden rows, and the sums that the first norm needs of it."""
     behind, hidden = np.empty_like(mapped_two), np.empty_like(mapped)
-    batch_gradient(gradient, mapped_two, two, offset, slope, behind)
+    batch_gradient(gradient, mapped_two, two, weights, offset, slope, behind)
     norm_relu(mapped, one[1], one[2], one[3], one[4], False, mapped[:0], hidden, mapped[0], mapped[0])
     inner, outer = two[0].shape[1], len(two[0])
     product(gemm, narrow(behind, outer), True, narrow(hidden, inner), False, to_weight_two, True)
@@ -249,9 +251,11 @@ def batch_back_between(  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
-def batch_back_end(gemm, to_hidden, x, mapped, one, offset, slope, to_x, to_weight):  # type: ignore[no-untyped-def]
+def batch_back_end(  # type: ignore[no-untyped-def]
+    gemm, to_hidden, x, mapped, one, weights, offset, slope, to_x, to_weight
+):
     """From the gradient of the hidden rows to that of the input."""
     behind = np.empty_like(mapped)
-    batch_gradient(to_hidden, mapped, one, offset, slope, behind)
+    batch_gradient(to_hidden, mapped, one, weights, offset, slope, behind)
     product(gemm, narrow(behind, len(one[0])), True, x, False, to_weight, True)
     product(gemm, narrow(behind, len(one[0])), False, one[0], False, to_x, False)

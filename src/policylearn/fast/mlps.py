@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from policylearn.fast.gemm import product_address
-from policylearn.fast.rows import as_array
+from policylearn.fast.rows import LayerRows, as_array
 from policylearn.fast.threads import Array, Piece, Pieces
 
 Work = Callable[[Piece], None]
@@ -39,7 +39,7 @@ class CompiledMLP:
     Args:
         flat: weight, bias, scale and shift of each half.
         eps: what the norm of each half adds to variances.
-        threads: how many work on pieces.
+        rows: of which the mlp's are the ones that come out.
         width: copies of a node whose statistics are apart from each other.
         kept: the rows that go in, and both maps' outputs if a forward pass was made.
         memory: what the norms found in it.
@@ -49,7 +49,7 @@ class CompiledMLP:
         self,
         flat: Sequence[Tensor],
         eps: Sequence[float],
-        threads: int,
+        rows: LayerRows,
         width: int,
         kept: Sequence[Tensor],
         memory: Any = None,
@@ -57,7 +57,7 @@ class CompiledMLP:
         arrays = [as_array(weight) for weight in flat]
         self.dtype = arrays[0].dtype
         self.halves = [(*arrays[at : at + 4], self.dtype.type(own)) for at, own in zip((0, 4), eps, strict=True)]
-        self.threads, self.width, self.memory = threads, width, memory
+        self.rows, self.threads, self.width, self.memory = rows, rows.pieces().threads, width, memory
         x, *mapped = kept
         self.kept = [x, *(mapped or (x.new_empty(len(x), len(half[0])) for half in self.halves))]
         self.x, *self.mapped = (rows.numpy() for rows in self.kept)
@@ -153,8 +153,8 @@ class Statistics:
     inverse: Array
 
     @staticmethod
-    def of(pieces: Sequence[tuple[int, Array, Array]], eps: float) -> Statistics:
-        """Of all rows, from each piece's number of rows, mean and sum of squared deviations."""
+    def of(pieces: Sequence[tuple[float, Array, Array]], eps: float) -> Statistics:
+        """Of all rows, from each piece's weight, mean and sum of squared deviations."""
         count = sum(rows for rows, _, _ in pieces)
         mean = sum(rows * own for rows, own, _ in pieces) / count
         variance = sum(spread + rows * (own - mean) ** 2 for rows, own, spread in pieces) / count
@@ -164,13 +164,17 @@ class Statistics:
 class BatchNormMLP(CompiledMLP):
     """With batch norms that take the statistics of all rows, or of each of ``width`` copies.
 
-    For the latter the copies of a node are one wide row. The bias in front of a batch norm changes nothing but the
-    mean, so it is left out and its gradient is exactly zero.
+    For the latter the copies of a node are one wide row. A row that stands for several counts as often. The bias in
+    front of a batch norm changes nothing but the mean, so it is left out and its gradient is exactly zero.
     """
 
     def wide(self, rows: Array) -> Array:
         """The copies of a node in one row, ``(R, C) -> (R / width, width * C)``."""
         return rows.reshape(len(rows) // self.width, self.width * rows.shape[1])
+
+    def weights(self, piece: Piece) -> Array:
+        """How often each of its (wide) rows counts."""
+        return np.ascontiguousarray(self.rows.weights[piece.rows][:: self.width], self.dtype)
 
     def normed(self, half: int) -> tuple[Any, ...]:
         """A half with its statistics, as the compiled loops take it."""
@@ -187,23 +191,25 @@ class BatchNormMLP(CompiledMLP):
 
         self.memory: list[Statistics] = []
         normed: list[tuple[Any, ...]] = []
-        seen: list[list[tuple[int, Array, Array]]] = [[] for _ in range(self.threads)]
+        seen: list[list[tuple[float, Array, Array]]] = [[] for _ in range(self.threads)]
 
-        def note(piece: Piece, rows: Array, sums: Array) -> None:
-            offset = sums[0] / len(rows)
-            seen[piece.thread].append((len(rows), rows[0] + offset, sums[1] - len(rows) * offset**2))
+        def note(piece: Piece, rows: Array, weights: Array, sums: Array) -> None:
+            count = float(weights.sum())
+            if count:
+                offset = sums[0] / count
+                seen[piece.thread].append((count, rows[0] + offset, sums[1] - count * offset**2))
 
         def start(piece: Piece) -> None:
             mapped = self.wide(self.mapped[0][piece.rows])
-            sums = np.zeros((2, mapped.shape[1]))
-            batch_map(self.gemm, self.x[piece.rows], self.halves[0][0], mapped, sums)
-            note(piece, mapped, sums)
+            sums, weights = np.zeros((2, mapped.shape[1])), self.weights(piece)
+            batch_map(self.gemm, self.x[piece.rows], self.halves[0][0], mapped, weights, sums)
+            note(piece, mapped, weights, sums)
 
         def between(piece: Piece) -> None:
             mapped, mapped_two = (self.wide(rows[piece.rows]) for rows in self.mapped)
-            sums = np.zeros((2, mapped_two.shape[1]))
-            batch_between(self.gemm, mapped, normed[0], self.halves[1][0], mapped_two, sums)
-            note(piece, mapped_two, sums)
+            sums, weights = np.zeros((2, mapped_two.shape[1])), self.weights(piece)
+            batch_between(self.gemm, mapped, normed[0], self.halves[1][0], mapped_two, weights, sums)
+            note(piece, mapped_two, weights, sums)
 
         def end(piece: Piece) -> None:
             mapped, added, new = (self.wide(rows[piece.rows]) for rows in (self.mapped[1], residual, out))
@@ -249,19 +255,20 @@ class BatchNormMLP(CompiledMLP):
             parts = (gradient, *self.mapped, to_hidden)
             incoming, mapped, mapped_two, hidden = (self.wide(rows[piece.rows]) for rows in parts)
             batch_back_between(
-                self.gemm, incoming, mapped, mapped_two, one, two, *slopes[0], hidden,
+                self.gemm, incoming, mapped, mapped_two, one, two, self.weights(piece), *slopes[0], hidden,
                 self.to_weights[1][piece.thread], self.sums[0][piece.thread],
             )  # fmt: skip
 
         def end(piece: Piece) -> None:
             at, (hidden, mapped) = piece.rows, (self.wide(rows[piece.rows]) for rows in (to_hidden, self.mapped[0]))
             batch_back_end(
-                self.gemm, hidden, self.x[at], mapped, one, *slopes[1], to_x[at], self.to_weights[0][piece.thread]
+                self.gemm, hidden, self.x[at], mapped, one, self.weights(piece), *slopes[1], to_x[at],
+                self.to_weights[0][piece.thread],
             )  # fmt: skip
 
         def meet() -> None:
             half = 1 - len(slopes)
-            total, products = self.sums[half].sum(axis=0) / (len(self.x) // self.width)
+            total, products = self.sums[half].sum(axis=0) / (self.rows.total // self.width)
             slope = products * self.memory[half].inverse ** 2
             slopes.append((total.astype(self.dtype), slope.astype(self.dtype)))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -35,6 +35,34 @@ def as_rows(tensor: Tensor | None, like: Tensor) -> Array:
 def empty_rows(rows: int, width: int, like: Tensor) -> Tensor:
     """Room for rows, ``(rows, width)``; numpy asks for large pages, which large arrays are filled much faster with."""
     return torch.from_numpy(np.empty((rows, width), dtype=DTYPES[like.dtype]))
+
+
+class LayerRows(Protocol):
+    """The rows that go into a layer and those that come out of it.
+
+    Args:
+        inside: how many go in.
+        total: how many rows of the bag those that come out stand for.
+        weights: how many rows of the bag each that comes out stands for.
+        incoming: what `sum_messages` needs to know of them, from ``node_of`` to ``source``.
+        hearers: what `list_hearers` finds.
+    """
+
+    @property
+    def inside(self) -> int: ...
+    @property
+    def total(self) -> int: ...
+    @property
+    def weights(self) -> Array: ...
+    @property
+    def incoming(self) -> tuple[Array, ...]: ...
+    @property
+    def hearers(self) -> tuple[Array, Array, Array]: ...
+    def pieces(self) -> Pieces:
+        """The rows that come out, cut for threads."""
+
+    def pieces_inside(self) -> Pieces:
+        """Those that go in."""
 
 
 class Rows:
@@ -69,6 +97,31 @@ class Rows:
             _KNOWN[bag] = self
         return alike
 
+    @property
+    def inside(self) -> int:
+        """As many go into a layer as come out of it."""
+        return int(self.row_ptr[-1])
+
+    total = inside
+
+    @cached_property
+    def weights(self) -> Array:
+        """See `LayerRows`; a row stands for itself."""
+        return np.ones(self.inside, np.float32)
+
+    @property
+    def incoming(self) -> tuple[Array, ...]:
+        """See `LayerRows`."""
+        return self.node_of, self.row_ptr, NONE, NONE, self.target_ptr, self.source
+
+    @cached_property
+    def hearers(self) -> tuple[Array, Array, Array]:
+        """See `LayerRows`."""
+        from policylearn.fast.message_loops import list_hearers
+
+        found: tuple[Array, Array, Array] = list_hearers(self.inside, *self.incoming)
+        return found
+
     @cached_property
     def node_of(self) -> Array:
         """The node of each row, ``(R,)``."""
@@ -90,6 +143,8 @@ class Rows:
         if threads not in self._pieces:
             self._pieces[threads] = Pieces(self.row_ptr, PIECE)
         return self._pieces[threads]
+
+    pieces_inside = pieces
 
     @cached_property
     def edge_ids(self) -> Kinds:
@@ -118,12 +173,6 @@ class Kinds:
 
     adjacency: Adjacency
     incoming: Array
-
-    @cached_property
-    def outgoing(self) -> Array:
-        """The same, grouped by source."""
-        grouped: Array = self.incoming[as_array(self.adjacency.outgoing)]
-        return grouped
 
     @cached_property
     def most(self) -> int:

@@ -1,0 +1,168 @@
+"""Which rows of a bag its marks can have reached at each layer, so that in training too the others are computed once.
+
+After l layers a row that lies more than l steps from every mark of its copy is as it would be without marks, and so is
+the same in all copies: one row per node stands for all of these. A batch norm counts it as often as it stands for, and
+its gradient is the sum of theirs. That needs marks without gradient, and norms that treat all rows alike.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from policylearn.bags import NO_PICK, Bag, Graphs
+from policylearn.fast.inference import Cones
+from policylearn.fast.layers import compiled_layer, in_a_row
+from policylearn.fast.rows import NONE, Rows, as_array
+from policylearn.fast.threads import Array, Pieces, kernel_threads, row_pieces
+from policylearn.nn import TwoStreamEncoder
+
+WORTH = 0.85
+"""Above this share of the rows the whole copies are computed: they need no lists and lie better in memory."""
+
+
+class CompiledTwoStreamEncoder(TwoStreamEncoder):
+    """See `TwoStreamEncoder`."""
+
+    def forward(self, graphs: Graphs, bag: Bag) -> Tensor:
+        """Node states of every copy, ``(R, C)``."""
+        reach = self._reach(bag)
+        if reach is None:
+            return super().forward(graphs, bag)
+        p = reach.marks
+        h = torch.cat([p, self.node_encoder(graphs).index_select(0, reach.nodes)], dim=1)
+        for layer, rows in zip(self.layers, reach.layers, strict=True):
+            new = compiled_layer(layer, h, p, bag, graphs.edge_attr, rows)  # type: ignore[arg-type]
+            if new is None:  # the first one says so: edges do not fit, and the plain pass says why
+                return super().forward(graphs, bag)
+            h, p = new
+        return (h + p).index_select(0, reach.place)
+
+    def _reach(self, bag: Bag) -> Reach | None:
+        """Which rows to compute; None for all."""
+        marks = bag.marks
+        if marks.device.type != "cpu" or marks.requires_grad or not bag.shares_edges:
+            return None
+        first: Any = self.layers[0]
+        channels = int(first.features.conv.lin1.in_features) - marks.shape[1]
+        found = in_a_row(self.layers, marks, channels, marks.shape[1])
+        if found is None or any(parts.width(bag) > 1 or not parts.takes_statistics(bag.num_rows) for parts in found):
+            return None
+        if not torch.is_grad_enabled() and all(parts.fixed for parts in found):
+            return None
+        return Reach.of(bag, len(found))
+
+
+@dataclass(frozen=True)
+class Reach:
+    """The rows of all layers: first one per node for what no mark has reached, then those that marks can have reached.
+
+    Args:
+        nodes: the node of each row that goes into the first layer.
+        marks: their marks.
+        layers: the rows of each layer.
+        place: the row behind the last layer that stands for each row of the bag.
+    """
+
+    nodes: Tensor
+    marks: Tensor
+    layers: list[ReachedRows]
+    place: Tensor
+
+    @staticmethod
+    def of(bag: Bag, depth: int) -> Reach | None:
+        """Those of a bag over so many layers; None where marks reach nearly everything, or there are none."""
+        marked = bag.marks.any(1).nonzero().squeeze(1)
+        if not len(marked):
+            return None
+        rows, nodes = Rows.of(bag), bag.num_nodes
+        copies, roots = _by_copy(bag.node[marked], bag.copy[marked])
+        cones = Cones.around(rows, roots, depth)
+        ends = [nodes + int(end) for end in cones.ends]
+        if sum(ends[1:]) > WORTH * depth * bag.num_rows:
+            return None
+        node_of, number = torch.from_numpy(cones.node_of), torch.from_numpy(cones.copy_of)
+        first = bag.row_ptr[:-1] - bag.copy_ptr.index_select(0, bag.graph)  # of a node, less its graph's first copy
+        own = first.index_select(0, node_of) + copies.index_select(0, number)  # the bag's row of each
+        lists = (
+            np.concatenate([np.arange(nodes), cones.node_of]),
+            NONE,
+            np.concatenate([rows.target_ptr[:-1], len(rows.source) + cones.message_ptr]),
+            np.concatenate([rows.source, np.where(cones.sender < 0, -1, nodes + cones.sender)]),
+            rows.target_ptr,
+            rows.source,
+        )
+        per_node = as_array(bag.rows_per_node)
+        return Reach(
+            nodes=torch.from_numpy(lists[0][: ends[0]]),
+            marks=torch.cat([bag.marks.new_zeros(nodes, bag.marks.shape[1]), bag.marks[own[: ends[0] - nodes]]]),
+            layers=[ReachedRows(inside, end, lists, per_node) for inside, end in pairwise(ends)],
+            place=bag.node.index_copy(0, own, torch.arange(nodes, ends[-1])),
+        )
+
+
+@dataclass(frozen=True)
+class ReachedRows:
+    """See `LayerRows`.
+
+    Args:
+        inside: rows that go in.
+        count: rows that come out, of which those that go in are the first.
+        lists: of all layers, as `sum_messages` takes them.
+        per_node: rows of the bag that each node has.
+    """
+
+    inside: int
+    count: int
+    lists: tuple[Array, ...]
+    per_node: Array
+
+    @property
+    def total(self) -> int:
+        """See `LayerRows`."""
+        return int(self.per_node.sum())
+
+    @cached_property
+    def weights(self) -> Array:
+        """See `LayerRows`."""
+        nodes, weights = len(self.per_node), np.ones(self.count, np.float32)
+        weights[:nodes] = self.per_node - np.bincount(self.incoming[0][nodes:], minlength=nodes)
+        return weights
+
+    @property
+    def incoming(self) -> tuple[Array, ...]:
+        """See `LayerRows`."""
+        return self.lists[0][: self.count], *self.lists[1:]
+
+    @cached_property
+    def hearers(self) -> tuple[Array, Array, Array]:
+        """See `LayerRows`."""
+        from policylearn.fast.message_loops import list_hearers
+
+        found: tuple[Array, Array, Array] = list_hearers(self.inside, *self.incoming)
+        return found
+
+    def pieces(self) -> Pieces:
+        """See `LayerRows`."""
+        return row_pieces(self.count, kernel_threads())
+
+    def pieces_inside(self) -> Pieces:
+        """See `LayerRows`."""
+        return row_pieces(self.inside, kernel_threads())
+
+
+def _by_copy(nodes: Tensor, copies: Tensor) -> tuple[Tensor, Tensor]:
+    """The copies in which nodes are marked, ``(S,)``, and these nodes, ``(S, k)``, `NO_PICK` where one has fewer."""
+    distinct, number, counts = torch.unique(copies, return_inverse=True, return_counts=True)
+    order = number.argsort(stable=True)
+    number = number[order]
+    place = torch.arange(len(number)) - (counts.cumsum(0) - counts)[number]
+    roots = nodes.new_full((len(distinct), int(counts.max())), NO_PICK)
+    roots[number, place] = nodes[order]
+    return distinct, roots
