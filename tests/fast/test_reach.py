@@ -13,7 +13,7 @@ from torch_geometric.data import Data
 
 from policylearn.bags import NO_PICK, Bag, Graphs, Selection, mark_nodes
 from policylearn.fast import accelerate, threads
-from policylearn.fast.reach import CompiledTwoStreamEncoder, Reach
+from policylearn.fast.reach import CompiledTwoStreamEncoder, MarkReach
 from policylearn.nn import Encoder
 from tests.graphs import batch_of, data_of, molecules, random_graphs, small_model
 
@@ -54,7 +54,7 @@ def picked(graphs: Graphs, steps: int, marks: int = 1) -> Selection:
 def test_rows_beyond_the_reach_of_a_mark_stand_for_all_copies() -> None:
     graphs = Graphs.of(batch_of(data_of(nx.path_graph(9)), data_of(nx.path_graph(20))))
     bag = mark_nodes(graphs, Selection(torch.tensor([[4, 9], [4, 28]])))
-    reach = Reach.of(bag, 3)
+    reach = MarkReach.of(bag, 3)
     assert reach is not None
     assert [rows.count - 29 for rows in reach.layers] == [3 + 2 + 3 + 2, 5 + 3 + 5 + 3, 7 + 4 + 7 + 4]
     assert reach.layers[0].inside == 29 + 4

@@ -44,7 +44,7 @@ class CompiledTwoStreamEncoder(TwoStreamEncoder):
             h, p = new
         return (h + p).index_select(0, reach.place)
 
-    def _reach(self, bag: Bag) -> Reach | None:
+    def _reach(self, bag: Bag) -> MarkReach | None:
         """Which rows to compute; None for all."""
         marks = bag.marks
         if marks.device.type != "cpu" or marks.requires_grad or not bag.shares_edges:
@@ -56,11 +56,11 @@ class CompiledTwoStreamEncoder(TwoStreamEncoder):
             return None
         if not torch.is_grad_enabled() and all(parts.fixed for parts in found):
             return None
-        return Reach.of(bag, len(found))
+        return MarkReach.of(bag, len(found))
 
 
 @dataclass(frozen=True)
-class Reach:
+class MarkReach:
     """The rows of all layers: first one per node for what no mark has reached, then those that marks can have reached.
 
     Args:
@@ -76,7 +76,7 @@ class Reach:
     place: Tensor
 
     @staticmethod
-    def of(bag: Bag, depth: int) -> Reach | None:
+    def of(bag: Bag, depth: int) -> MarkReach | None:
         """Those of a bag over so many layers; None where marks reach nearly everything, or there are none."""
         marked = bag.marks.any(1).nonzero().squeeze(1)
         if not len(marked):
@@ -99,7 +99,7 @@ class Reach:
             rows.source,
         )
         per_node = as_array(bag.rows_per_node)
-        return Reach(
+        return MarkReach(
             nodes=torch.from_numpy(lists[0][: ends[0]]),
             marks=torch.cat([bag.marks.new_zeros(nodes, bag.marks.shape[1]), bag.marks[own[: ends[0] - nodes]]]),
             layers=[ReachedRows(inside, end, lists, per_node) for inside, end in pairwise(ends)],
