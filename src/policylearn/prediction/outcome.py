@@ -103,7 +103,8 @@ def ensemble_metrics(members: list[dict[str, Any]], task: Task, parts: dict[str,
     """The figures of the mean of all members, in the form of a run's; ``members`` holds each one's test figure."""
     first = members[0]
     own = {name: headline(task, part.graphs.y, part.answer.values) for name, part in parts.items()}
-    return first | {
+    diverged = [one["diverged"] for one in members if "diverged" in one]
+    return {key: value for key, value in first.items() if key != "diverged"} | {
         "valid": own.get("valid"),
         "test": own.get("test"),
         "members": [one["test"] for one in members],
@@ -111,6 +112,7 @@ def ensemble_metrics(members: list[dict[str, Any]], task: Task, parts: dict[str,
         "epochs": max(one["epochs"] for one in members),
         "seconds": sum(one["seconds"] for one in members),
         "parameters": {name: sum(one["parameters"][name] for one in members) for name in first["parameters"]},
+        **({"diverged": min(diverged)} if diverged else {}),
     }
 
 
