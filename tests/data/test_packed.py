@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from policylearn.data import DataError, PackedGraphs
-from policylearn.data.packed import GRAPH_ARRAYS
+from policylearn.data.packed import GRAPH_ARRAYS, smiles_bytes
 
 quick = settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
@@ -169,6 +169,25 @@ def test_words_for_numbers_are_refused(three_graphs: PackedGraphs, which: str) -
 def test_edge_ids_must_be_whole(three_graphs: PackedGraphs) -> None:
     with pytest.raises(DataError, match=r"mine.npz.*'edge_index'.*integers"):
         replace(three_graphs, edge_index=three_graphs.edge_index + 0.5).validate("mine.npz")
+
+
+@pytest.mark.parametrize(
+    ("stored", "reason"),
+    [
+        (np.frombuffer(b"C\nCC", dtype=np.uint8), "2 lines for 3 graphs"),
+        (np.frombuffer(b"C\nCC\nO\nN", dtype=np.uint8), "4 lines for 3 graphs"),
+        (np.frombuffer(b"C\nCC\n\xff", dtype=np.uint8), "no UTF-8 .* at byte 5"),
+        (np.array(["C", "CC", "O"]), "must hold bytes"),
+        (np.array([67, 10, 67, 10, 67]), "must hold bytes"),
+    ],
+)
+def test_smiles_that_are_not_one_per_graph_are_refused(
+    three_graphs: PackedGraphs, stored: np.ndarray, reason: str
+) -> None:
+    with pytest.raises(DataError, match=f"mine.npz: 'smiles' .*{reason}"):
+        replace(three_graphs, extras={"smiles": stored}).validate("mine.npz")
+    good = replace(three_graphs, extras={"smiles": smiles_bytes(["C", "CC", "O"])})
+    assert good.validate().smiles == ["C", "CC", "O"]
 
 
 def test_a_failed_write_leaves_nothing(tmp_path: Path, three_graphs: PackedGraphs) -> None:

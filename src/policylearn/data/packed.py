@@ -91,6 +91,8 @@ class PackedGraphs:
         for name, values, pointer in (("x", self.x, self.node_ptr), ("edge_attr", self.edge_attr, self.edge_ptr)):
             check_finite(values, pointer, name, source)
         check_structures(self.structures, self.node_ptr, self.edge_ptr, source)
+        if "smiles" in self.extras:
+            check_smiles(self.extras["smiles"], len(self), source)
         return self
 
     def _check_types(self, source: str) -> None:
@@ -154,6 +156,32 @@ def real_numbers(values: Array, name: str, path: Path) -> Array:
     if values.dtype.kind not in "biuf":
         raise DataError(f"{path}: '{name}' holds {values.dtype}; store whole or real numbers")
     return values.astype(np.int64) if values.dtype == np.uint64 else values
+
+
+def check_smiles(stored: Array, graphs: int, source: str) -> None:
+    """Raise a `DataError` where the bytes do not hold one SMILES per graph.
+
+    Args:
+        stored: what `smiles_bytes` gives.
+        graphs: how many there are.
+        source: named in the error.
+    """
+    if stored.dtype != np.uint8 or stored.ndim != 1:
+        raise DataError(
+            f"{source}: 'smiles' must hold bytes (uint8) in one axis, got shape {stored.shape} of {stored.dtype};"
+            " store the SMILES as UTF-8, separated by line ends"
+        )
+    lines = int(np.count_nonzero(stored == ord("\n"))) + 1 if graphs or len(stored) else 0
+    if lines != graphs:
+        raise DataError(
+            f"{source}: 'smiles' holds {lines} lines for {graphs} graphs; give each graph one, or none at all"
+        )
+    try:
+        bytes(stored).decode()
+    except UnicodeDecodeError as error:
+        raise DataError(
+            f"{source}: 'smiles' is no UTF-8 ({error.reason} at byte {error.start}); encode it again"
+        ) from error
 
 
 def smiles_bytes(smiles: Sequence[str]) -> Array:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import io
 import json
 from dataclasses import dataclass, replace
@@ -18,6 +17,7 @@ from policylearn.data.subset import targets_are_per_node
 from policylearn.prediction.answer_columns import AnswerColumns
 from policylearn.prediction.calibration import Calibration, calibrate, measure_coverage
 from policylearn.prediction.predictor import Answer, Predictor
+from policylearn.prediction.row_writer import row_writer
 from policylearn.prediction.scores import Scores, headline, target_scores
 from policylearn.settings.run_files import ENSEMBLE, METRICS
 from policylearn.training.data_source import Source
@@ -128,7 +128,7 @@ def predictions_table(task: Task, parts: dict[str, HeldOut], source: Source, *, 
     header = [name for name, there in present.items() if there]
     header += [f"true_{target}" for target in task.targets]
     text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
+    writer = row_writer(text)
     writer.writerow([*header, *columns.names(header)[:-1]])  # no row has an error
     for name, part in parts.items():
         counts = part.graphs.num_nodes if per_node else np.ones(len(part.rows), dtype=np.int64)

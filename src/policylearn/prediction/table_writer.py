@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import gzip
 import io
 from collections.abc import Callable, Iterable, Iterator
@@ -10,7 +9,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import IO, Any, Protocol, cast
+from typing import IO, cast
 
 from policylearn.data import DataError, PackedGraphs
 from policylearn.data.atomic import replacing
@@ -20,6 +19,7 @@ from policylearn.models import PickingModel
 from policylearn.prediction.answer_columns import AnswerColumns
 from policylearn.prediction.calibration import USUAL
 from policylearn.prediction.predictor import Answer, Predictor
+from policylearn.prediction.row_writer import RowWriter, row_writer
 from policylearn.prediction.table_reader import Block, graph_blocks, molecule_blocks, prepared_blocks
 from policylearn.settings.run_config import POLICY
 
@@ -28,13 +28,6 @@ Progress = Callable[[int, int], None]
 
 LEAST_BATCH = 256
 """Molecules looked at together, unless told otherwise."""
-
-
-class RowWriter(Protocol):
-    """What `csv.writer` gives."""
-
-    def writerow(self, row: Iterable[Any], /) -> Any:
-        """Write one row."""
 
 
 @dataclass(frozen=True)
@@ -174,7 +167,7 @@ def write(
     pending: Future[None] | None = None
     # The thread is within the file's block: whatever happens, it ends before the file is closed.
     with replacing(output) as part, opened(part, output) as file, ThreadPoolExecutor(1) as thread:
-        writer = csv.writer(file, delimiter="\t" if ".tsv" in output.suffixes else ",", lineterminator="\n")
+        writer = row_writer(file, "\t" if ".tsv" in output.suffixes else ",")
         writer.writerow([*header, *names])
         for block in blocks:
             answer = None
