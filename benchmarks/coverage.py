@@ -47,7 +47,7 @@ def measure(
     table: Path, targets: list[str], seed: int, members: int, folder: Path, settings: list[str]
 ) -> dict[str, Any]:
     """Train where that is not done yet, and read what the run says of its coverage."""
-    run = folder / f"{table.stem}-{members}-seed{seed}"
+    run = folder / "-".join([table.stem, str(members), *(word.strip("-") for word in settings), f"seed{seed}"])
     if not (run / CALIBRATION).exists():
         words = ["train", str(table), "--target", *targets, "--data.split", "random", "--data.split_seed", str(seed)]
         words += ["--seed", str(seed), "--no-baseline", "--fit.threads", "1", "-o", str(run)]
@@ -72,13 +72,16 @@ def measure(
 def show(rows: list[dict[str, Any]]) -> Table:
     """Mean coverage of each dataset and kind of model."""
     table = Table(title="what 90 % intervals and sets held on test parts")
-    for column in ("dataset", "members", "seeds", "coverage", "mean", "size", "test metric"):
+    for column in ("dataset", "members", "settings", "seeds", "coverage", "mean", "size", "test metric"):
         table.add_column(column, justify="left" if column == "dataset" else "right")
-    for dataset, members in sorted({(row["dataset"], row["members"]) for row in rows}):
-        mine = [row for row in rows if (row["dataset"], row["members"]) == (dataset, members)]
+    studies = {(row["dataset"], row["members"], tuple(row["settings"])) for row in rows}
+    for dataset, members, settings in sorted(studies):
+        study = (dataset, members, list(settings))
+        mine = [row for row in rows if (row["dataset"], row["members"], row["settings"]) == study]
         table.add_row(
             dataset,
             str(members),
+            " ".join(settings),
             str(len(mine)),
             " ".join(f"{row['share']:.3f}" for row in mine),
             f"{statistics.mean(row['share'] for row in mine):.3f}",
@@ -102,7 +105,7 @@ def main() -> None:
         table, targets = write_table(name, options.runs)
         for seed in SEEDS:
             row = measure(table, targets, seed, options.ensemble, options.runs, options.settings)
-            key = ("dataset", "members", "seed")
+            key = ("dataset", "members", "settings", "seed")
             known = [old for old in known if any(old[part] != row[part] for part in key)] + [row]
             keep(OUTPUT.stem, {"rows": known})
     Console(width=120).print(show(known))

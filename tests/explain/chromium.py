@@ -141,8 +141,10 @@ class Browser:
         return answer["result"].get("value")
 
     def screenshot(self, path: Path) -> None:
-        """A PNG of the whole page."""
+        """A PNG of the whole page, without the scroll bar, which would hide a strip of it."""
+        self.ask("Emulation.setScrollbarsHidden", hidden=True)
         shot = self.ask("Page.captureScreenshot", captureBeyondViewport=True)
+        self.ask("Emulation.setScrollbarsHidden", hidden=False)
         path.write_bytes(base64.b64decode(shot["data"]))
 
     def __enter__(self) -> Browser:

@@ -60,6 +60,14 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
         yield running
 
 
+def test_scores_are_seen_whole_on_a_phone(pages: dict[str, Path], browser: Browser) -> None:
+    browser.resize(375)
+    for name in ("regression", "classes", "graphs"):
+        browser.open(pages[name])
+        hidden = browser.run("(box => box.scrollWidth - box.clientWidth)(document.querySelector('.wide'))")
+        assert hidden == 0, f"{hidden} px of the scores of {name} are seen only by scrolling"
+
+
 @pytest.mark.parametrize("name", ["regression", "binary", "classes", "graphs", "explanation"])
 def test_a_browser_shows_the_page(name: str, pages: dict[str, Path], browser: Browser) -> None:
     for width in (375, 1400):

@@ -53,7 +53,8 @@ def draw_charts(
                         *zip(*run, strict=True), color=colour[name], alpha=0.3 if len(runs) > 1 else 1, linewidth=1
                     )
                 middle = mean_curve(runs)
-                axes.plot(*zip(*middle, strict=True), color=colour[name], linewidth=2.2, label=name)
+                dot = "o" if len(middle) == 1 else None  # no line is seen of one point
+                axes.plot(*zip(*middle, strict=True), color=colour[name], linewidth=2.2, marker=dot, label=name)
             axes.set(title=chart.title, xlabel=x_label, ylim=(-0.03, 1.03))
             axes.yaxis.set_major_formatter(PercentFormatter(1.0))
             axes.spines[["top", "right"]].set_visible(False)

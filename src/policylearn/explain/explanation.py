@@ -79,8 +79,9 @@ def sureness(predictor: Predictor, answer: Answer, row: int) -> str:
     """The interval or set of a row in words; empty without calibration."""
     targets = predictor.task.targets
     if answer.lower is not None and answer.upper is not None:
-        ends = zip(answer.lower[row], answer.upper[row], strict=True)
-        return "90 %: " + ", ".join(f"{low:.4g} to {high:.4g}" for low, high in ends)
+        names = [f"{target}: " if len(targets) > 1 else "" for target in targets]
+        ends = zip(names, answer.lower[row], answer.upper[row], strict=True)
+        return "90 % interval: " + ", ".join(f"{name}{low:.4g} to {high:.4g}" for name, low, high in ends)
     if answer.labels is None:
         return ""
     names = predictor.task.classes or ("0", "1")
@@ -88,4 +89,4 @@ def sureness(predictor: Predictor, answer: Answer, row: int) -> str:
         " or ".join(name for name, fit in zip(names, fits, strict=True) if fit) or "unlike any label"
         for fits in answer.labels[row]
     ]
-    return "90 %: " + ", ".join(f"{target}: {one}" for target, one in zip(targets, sets, strict=True))
+    return "90 % set: " + ", ".join(f"{target}: {one}" for target, one in zip(targets, sets, strict=True))
