@@ -79,8 +79,8 @@ def sureness(predictor: Predictor, answer: Answer, row: int) -> str:
     """The interval or set of a row in words; empty without calibration."""
     targets = predictor.task.targets
     if answer.lower is not None and answer.upper is not None:
-        names = [f"{target}: " if len(targets) > 1 else "" for target in targets]
-        ends = zip(names, answer.lower[row], answer.upper[row], strict=True)
+        whose = [f"{target}: " if len(targets) > 1 else "" for target in targets]
+        ends = zip(whose, answer.lower[row], answer.upper[row], strict=True)
         return "90 % interval: " + ", ".join(f"{name}{low:.4g} to {high:.4g}" for name, low, high in ends)
     if answer.labels is None:
         return ""
