@@ -22,7 +22,7 @@ from policylearn.fast.threads import Array, Piece
 
 CompiledNorm = Literal["batch", "layer"]
 PER_STREAM = 9
-"""Tensors of a stream: the scale of a node's own state, and weight, bias, scale and shift of both halves."""
+"""Tensors of a stream: epsilon, and weight, bias, scale and shift of both halves."""
 
 
 @dataclass(frozen=True)
@@ -37,6 +37,7 @@ class LayerStep:
         kinds: the row of the edges' values that each message has.
         shared: whether several messages have the same row.
         residual: add the h that came in.
+        scales: of a node's own state, in both streams, in the precision of the rows.
     """
 
     rows: LayerRows
@@ -46,12 +47,13 @@ class LayerStep:
     kinds: Kinds
     shared: bool
     residual: bool
+    scales: tuple[Any, Any]
 
-    def mlp(self, stream: int, flat: Sequence[Tensor], kept: Sequence[Tensor], memory: Any = None) -> CompiledMLP:
+    def mlp(self, stream: int, flat: Sequence[Tensor], x: Tensor) -> CompiledMLP:
         """The mlp of a stream."""
         kind = BatchNormMLP if self.norm == "batch" else LayerNormMLP
         own = flat[stream * PER_STREAM + 1 : (stream + 1) * PER_STREAM]
-        return kind(own, self.eps[stream], self.rows, self.width, kept, memory)
+        return kind(own, self.eps[stream], self.rows, self.width, x)
 
 
 def layer_step(
@@ -84,7 +86,7 @@ class _LayerStep(Function):
         count = len(step.rows.weights)
         summed = [h.new_empty(count, h.shape[1] + p.shape[1]), p.new_empty(count, p.shape[1])]
         streams = len(flat) // PER_STREAM
-        mlps = [step.mlp(stream, flat, [summed[stream]]) for stream in range(streams)]
+        mlps = [step.mlp(stream, flat, summed[stream]) for stream in range(streams)]
         new = [torch.empty_like(mlp.kept[2]) for mlp in mlps]
         whole = len(step.rows.incoming[2]) == 0  # else rows that came in later have the features of another row
         own = h.numpy() if whole else np.empty((count, h.shape[1]), DTYPES[h.dtype])
@@ -92,48 +94,37 @@ class _LayerStep(Function):
         phases = [
             mlp.forward(*given) for mlp, *given in zip(mlps, residuals, (one.numpy() for one in new), strict=False)
         ]
-        sums = _sums(step, h, p, values, flat, own, *(one.numpy() for one in summed))
+        sums = _sums(step, h, p, values, own, *(one.numpy() for one in summed))
         run_phases(step.rows.pieces(), phases, before=[sums])
         found += [one for mlp in mlps for one in mlp.found()]
-        ctx.save_for_backward(h, p, values, *(one for mlp in mlps for one in mlp.kept), *flat)
-        ctx.step, ctx.memories = step, [mlp.memory for mlp in mlps]
+        ctx.save_for_backward(h, p, values, *flat)
+        ctx.step, ctx.mlps = step, mlps
         return tuple(new)
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, *gradients: Tensor) -> Any:
-        h, p, values, *rest = ctx.saved_tensors
-        step, streams = ctx.step, len(ctx.memories)
-        flat = rest[3 * streams :]
-        mlps = [
-            step.mlp(stream, flat, rest[3 * stream : 3 * stream + 3], memory)
-            for stream, memory in enumerate(ctx.memories)
-        ]
+        h, p, values, *_flat = ctx.saved_tensors  # the weights to be told if somebody has changed them since
+        step, mlps = ctx.step, ctx.mlps
+        streams = len(mlps)
         own = [gradient.contiguous().numpy() for gradient in gradients[:streams]]
         run_phases(step.rows.pieces(), [mlp.backward(gradient) for mlp, gradient in zip(mlps, own, strict=True)])
         marks = mlps[1].to_x.numpy() if streams > 1 else p.numpy()
         to_h, to_p, to_values, to_scales = _sums_gradient(
-            step, h, p, values, flat, mlps[0].to_x.numpy(), marks, own[0] if step.residual else own[0][:0]
+            step, h, p, values, mlps[0].to_x.numpy(), marks, own[0] if step.residual else own[0][:0]
         )
         to_flat = [one for mlp, scale in zip(mlps, to_scales, strict=False) for one in (scale, *mlp.gradients())]
         return None, None, to_h, to_p, to_values, *to_flat
 
 
-def _scales(flat: Sequence[Tensor]) -> tuple[Any, Any]:
-    """Of a node's own state, in both streams, in the precision of the rows."""
-    features, marks = flat[0], flat[-PER_STREAM]
-    return DTYPES[features.dtype](features.item()), DTYPES[features.dtype](marks.item())
-
-
 def _sums(
-    step: LayerStep, h: Tensor, p: Tensor, values: Tensor | None, flat: Sequence[Tensor], own: Array, out: Array,
-    mark_out: Array,
-) -> Work:  # fmt: skip
+    step: LayerStep, h: Tensor, p: Tensor, values: Tensor | None, own: Array, out: Array, mark_out: Array
+) -> Work:
     """What fills a piece of the sums along the edges, and of the rows' own features where these are not h itself."""
     from policylearn.fast.message_loops import sum_messages
 
     states = h.numpy(), p.numpy()
-    given = *states, *states, *step.rows.incoming, step.kinds.incoming, as_rows(values, h), *_scales(flat)
+    given = *states, *states, *step.rows.incoming, step.kinds.incoming, as_rows(values, h), *step.scales
 
     def work(piece: Piece) -> None:
         at = piece.rows
@@ -143,9 +134,8 @@ def _sums(
 
 
 def _sums_gradient(
-    step: LayerStep, h: Tensor, p: Tensor, values: Tensor | None, flat: Sequence[Tensor], summed: Array, marks: Array,
-    residual: Array,
-) -> tuple[Tensor, Tensor, Tensor | None, list[Tensor]]:  # fmt: skip
+    step: LayerStep, h: Tensor, p: Tensor, values: Tensor | None, summed: Array, marks: Array, residual: Array
+) -> tuple[Tensor, Tensor, Tensor | None, list[Tensor]]:
     """Gradients of h, p, the values and the scales, given those of the sums and, where it has rows, of the residual."""
     from policylearn.fast.message_loops import sum_messages_gradient
 
@@ -155,7 +145,7 @@ def _sums_gradient(
     tables = np.zeros((pieces.threads if step.shared else 1, *table.shape), dtype=table.dtype)
     to_scales = np.zeros((pieces.threads, 2, max(h.shape[1], p.shape[1])), dtype=table.dtype)
     given = (
-        summed, marks, residual, h.numpy(), p.numpy(), *step.rows.hearers, step.kinds.incoming, table, *_scales(flat),
+        summed, marks, residual, h.numpy(), p.numpy(), *step.rows.hearers, step.kinds.incoming, table, *step.scales,
         to_h.numpy(), to_p.numpy(),
     )  # fmt: skip
 

@@ -84,24 +84,12 @@ def why_not(layer: Layer) -> str | None:
     return None
 
 
-def compiled_layer(
-    layer: Layer, h: Tensor, p: Tensor, bag: Bag, edge_attr: Tensor | None, reached: LayerRows | None = None
-) -> Sequence[Tensor] | None:
-    """New features and marks; None where the loops do not serve these tensors.
-
-    Args:
-        layer: one that has a twin.
-        h: features.
-        p: marks.
-        bag: whose rows they are.
-        edge_attr: features of the edges.
-        reached: the rows of h, p and of the result in training, if they are not those of the bag.
-    """
+def compiled_layer(layer: Layer, h: Tensor, p: Tensor, bag: Bag, edge_attr: Tensor | None) -> Sequence[Tensor] | None:
+    """New features and marks; None where the loops do not serve these tensors."""
     parts = LayerParts.of(layer)
     width = parts.width(bag)
-    count = bag.num_rows // width
     infers = parts.fixed and not torch.is_grad_enabled()
-    if not (infers or parts.takes_statistics(count)):
+    if not (infers or parts.takes_statistics(bag.num_rows // width)):
         return None
     if p.dtype != h.dtype or not parts.fit(h, h.shape[1], p.shape[1], residual=layer.residual):
         return None
@@ -115,11 +103,7 @@ def compiled_layer(
     if infers:
         new = infer_layer(parts.fixed_layer(edges, residual), rows, h, p)
     else:
-        shared = edges.shared or reached is not None
-        step = LayerStep(reached or rows, parts.kind, parts.eps, width, edges.kinds, shared, residual)
-        new, statistics = layer_step(h, p, edges.values, step, parts.weights())
-        for norm, found in zip(parts.norms, statistics, strict=False):  # layer norms found nothing
-            remember(norm, found, count)
+        new = parts.train(h, p, rows, edges, width=width, residual=residual)
     if not drops:
         return new
     dropped: Tensor = layer.dropout(new[0])
@@ -188,7 +172,7 @@ class LayerParts(NamedTuple):
         """All weights as `layer_step` takes them."""
         flat: list[Tensor] = []
         for stream, conv in enumerate(self.convs):
-            flat += [conv.scale, *self.affine[2 * stream], *self.affine[2 * stream + 1]]
+            flat += [conv.eps, *self.affine[2 * stream], *self.affine[2 * stream + 1]]
         return flat
 
     @property
@@ -222,15 +206,30 @@ class LayerParts(NamedTuple):
                 return False
         return not residual or len(self.affine[1][0]) == channels
 
+    def train(
+        self, h: Tensor, p: Tensor, rows: LayerRows, edges: EdgeValues, *, width: int, residual: bool
+    ) -> list[Tensor]:
+        """New features and marks, with statistics of the rows; see `LayerStep`."""
+        step = LayerStep(rows, self.kind, self.eps, width, edges.kinds, edges.shared, residual, self.scales)
+        new, statistics = layer_step(h, p, edges.values, step, self.weights())
+        for norm, found in zip(self.norms, statistics, strict=False):  # layer norms found nothing
+            remember(norm, found, rows.total // width)
+        return new
+
+    @property
+    def scales(self) -> tuple[Any, Any]:
+        """Of a node's own state, in both streams."""
+        number = DTYPES[self.convs[0].lin1.weight.dtype]
+        return number(1 + self.convs[0].eps.item()), number(1 + self.convs[-1].eps.item())
+
     def fixed_layer(self, edges: EdgeValues, residual: bool) -> FixedLayer:
         """The layer as it is at inference."""
         halves = [self._fixed_half(place) for place in range(len(self.norms))]
         like = self.convs[0].lin1.weight
-        scales = [DTYPES[like.dtype](1 + conv.eps.item()) for conv in (self.convs[0], self.convs[-1])]
         return FixedLayer(
             mlps=list(zip(halves[::2], halves[1::2], strict=True)),
             by_row=self.kind == "layer",
-            edges=(edges.kinds.incoming, as_rows(edges.values, like), scales[0], scales[1]),
+            edges=(edges.kinds.incoming, as_rows(edges.values, like), *self.scales),
             residual=residual,
         )
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -41,9 +42,10 @@ class CompiledMLP:
         eps: what the norm of each half adds to variances.
         rows: of which the mlp's are the ones that come out.
         width: copies of a node whose statistics are apart from each other.
-        kept: the rows that go in, and both maps' outputs if a forward pass was made.
-        memory: what the norms found in it.
+        x: the rows that go in.
     """
+
+    memory: Any
 
     def __init__(
         self,
@@ -51,15 +53,13 @@ class CompiledMLP:
         eps: Sequence[float],
         rows: LayerRows,
         width: int,
-        kept: Sequence[Tensor],
-        memory: Any = None,
+        x: Tensor,
     ) -> None:
         arrays = [as_array(weight) for weight in flat]
         self.dtype = arrays[0].dtype
         self.halves = [(*arrays[at : at + 4], self.dtype.type(own)) for at, own in zip((0, 4), eps, strict=True)]
-        self.rows, self.threads, self.width, self.memory = rows, rows.pieces().threads, width, memory
-        x, *mapped = kept
-        self.kept = [x, *(mapped or (x.new_empty(len(x), len(half[0])) for half in self.halves))]
+        self.rows, self.threads, self.width = rows, rows.pieces().threads, width
+        self.kept = [x, *(x.new_empty(len(x), len(half[0])) for half in self.halves)]
         self.x, *self.mapped = (rows.numpy() for rows in self.kept)
         self.gemm = product_address(self.dtype)
 
@@ -170,11 +170,17 @@ class BatchNormMLP(CompiledMLP):
 
     def wide(self, rows: Array) -> Array:
         """The copies of a node in one row, ``(R, C) -> (R / width, width * C)``."""
-        return rows.reshape(len(rows) // self.width, self.width * rows.shape[1])
+        return rows if self.width == 1 else rows.reshape(len(rows) // self.width, self.width * rows.shape[1])
+
+    @cached_property
+    def all_weights(self) -> Array:
+        """How often each (wide) row counts."""
+        return np.ascontiguousarray(self.rows.weights[:: self.width], self.dtype)
 
     def weights(self, piece: Piece) -> Array:
-        """How often each of its (wide) rows counts."""
-        return np.ascontiguousarray(self.rows.weights[piece.rows][:: self.width], self.dtype)
+        """The same of a piece."""
+        weights: Array = self.all_weights[piece.rows.start // self.width : piece.rows.stop // self.width]
+        return weights
 
     def normed(self, half: int) -> tuple[Any, ...]:
         """A half with its statistics, as the compiled loops take it."""
@@ -189,7 +195,7 @@ class BatchNormMLP(CompiledMLP):
         """See `CompiledMLP`."""
         from policylearn.fast.mlp_loops import batch_between, batch_map, norm_relu
 
-        self.memory: list[Statistics] = []
+        self.memory = []
         normed: list[tuple[Any, ...]] = []
         seen: list[list[tuple[float, Array, Array]]] = [[] for _ in range(self.threads)]
 

@@ -18,7 +18,7 @@ from torch import Tensor
 
 from policylearn.bags import NO_PICK, Bag, Graphs
 from policylearn.fast.inference import Cones
-from policylearn.fast.layers import compiled_layer, in_a_row
+from policylearn.fast.layers import EdgeValues, LayerParts, in_a_row
 from policylearn.fast.rows import NONE, Rows, as_array
 from policylearn.fast.threads import Array, Pieces, kernel_threads, row_pieces
 from policylearn.nn import TwoStreamEncoder
@@ -32,20 +32,22 @@ class CompiledTwoStreamEncoder(TwoStreamEncoder):
 
     def forward(self, graphs: Graphs, bag: Bag) -> Tensor:
         """Node states of every copy, ``(R, C)``."""
-        reach = self._reach(bag)
-        if reach is None:
+        parts = self._parts(bag)
+        reach = None if parts is None else MarkReach.of(bag, len(parts))
+        if parts is None or reach is None:
             return super().forward(graphs, bag)
+        edges = [EdgeValues.of(one.convs[0], Rows.of(bag), graphs.edge_attr, bag.marks.dtype) for one in parts]
+        if not all(own.fit(one.convs[0].lin1.in_features) for own, one in zip(edges, parts, strict=True)):
+            return super().forward(graphs, bag)  # which says why
         p = reach.marks
         h = torch.cat([p, self.node_encoder(graphs).index_select(0, reach.nodes)], dim=1)
-        for layer, rows in zip(self.layers, reach.layers, strict=True):
-            new = compiled_layer(layer, h, p, bag, graphs.edge_attr, rows)  # type: ignore[arg-type]
-            if new is None:  # the first one says so: edges do not fit, and the plain pass says why
-                return super().forward(graphs, bag)
-            h, p = new
+        for layer, one, rows, own in zip(self.layers, parts, reach.layers, edges, strict=True):
+            # Several rows hear an edge's own vector, and not all of them are in one piece: hence shared.
+            h, p = one.train(h, p, rows, own._replace(shared=True), width=1, residual=bool(layer.residual))
         return (h + p).index_select(0, reach.place)
 
-    def _reach(self, bag: Bag) -> MarkReach | None:
-        """Which rows to compute; None for all."""
+    def _parts(self, bag: Bag) -> list[LayerParts] | None:
+        """Of what the layers are made; None where whole copies are to be computed, whatever marks reach."""
         marks = bag.marks
         if marks.device.type != "cpu" or marks.requires_grad or not bag.shares_edges:
             return None
@@ -56,7 +58,7 @@ class CompiledTwoStreamEncoder(TwoStreamEncoder):
             return None
         if not torch.is_grad_enabled() and all(parts.fixed for parts in found):
             return None
-        return MarkReach.of(bag, len(found))
+        return found
 
 
 @dataclass(frozen=True)

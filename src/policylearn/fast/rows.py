@@ -23,8 +23,8 @@ NONE = np.empty(0, np.int64)
 
 def as_array(tensor: Tensor) -> Array:
     """The tensor's numbers, without gradient; nothing is copied unless it has gaps."""
-    array: Array = tensor.detach().contiguous().numpy()
-    return array
+    array: Array = tensor.detach().numpy()
+    return array if array.flags.c_contiguous else np.ascontiguousarray(array)
 
 
 def as_rows(tensor: Tensor | None, like: Tensor) -> Array:
