@@ -99,6 +99,25 @@ def test_marks_pieces_and_threads(
     threads.row_pieces.cache_clear()
 
 
+@pytest.mark.parametrize("marks", [1, 2])
+def test_copies_beside_an_unmarked_graph_that_is_known(marks: int) -> None:
+    """As a policy looks at them one after the other: gradients go into the known states too."""
+    graphs = Graphs.of(batch_of(LONG, *molecules(6)))
+    nothing = mark_nodes(graphs, Selection.nothing(graphs.ptr), dtype=torch.float64)
+    bag = mark_nodes(graphs, picked(graphs, 2, marks), dtype=torch.float64, unmarked=False)
+    plain, fast = encoders("layer")
+    known = fast.unmarked(graphs, nothing)
+    by_reach = fast.reached(graphs, bag, known)
+    assert by_reach is not None
+    whole = plain(graphs, bag)
+    assert torch.allclose(whole, by_reach, atol=1e-10)
+    for states in (whole, by_reach):
+        (states * torch.arange(states.numel(), dtype=states.dtype).view_as(states).sin()).sum().backward()
+    for a, b in zip(plain.parameters(), fast.parameters(), strict=True):
+        assert torch.allclose(a.grad, b.grad, atol=1e-8)
+    assert encoders("batch")[1].unmarked(graphs, nothing) is None
+
+
 def test_whole_copies_where_rows_are_not_alike() -> None:
     graphs = Graphs.of(batch_of(LONG, *molecules(4)))
     bag = mark_nodes(graphs, picked(graphs, 2))

@@ -83,7 +83,7 @@ class _LayerStep(Function):
         ctx: Any, step: LayerStep, found: list[Array], h: Tensor, p: Tensor, values: Tensor | None, *flat: Tensor
     ) -> Any:
         h, p = h.detach().contiguous(), p.detach().contiguous()
-        count = len(step.rows.weights)
+        count = step.rows.count
         summed = [h.new_empty(count, h.shape[1] + p.shape[1]), p.new_empty(count, p.shape[1])]
         streams = len(flat) // PER_STREAM
         mlps = [step.mlp(stream, flat, summed[stream]) for stream in range(streams)]
@@ -123,8 +123,16 @@ def _sums(
     """What fills a piece of the sums along the edges, and of the rows' own features where these are not h itself."""
     from policylearn.fast.message_loops import sum_messages
 
-    states = h.numpy(), p.numpy()
-    given = *states, *states, *step.rows.incoming, step.kinds.incoming, as_rows(values, h), *step.scales
+    split, states = step.rows.split, (h.numpy(), p.numpy())
+    known = (one[:split] for one in states) if split else states
+    given = (
+        *known,
+        *(one[split:] for one in states),
+        *step.rows.incoming,
+        step.kinds.incoming,
+        as_rows(values, h),
+        *step.scales,
+    )
 
     def work(piece: Piece) -> None:
         at = piece.rows

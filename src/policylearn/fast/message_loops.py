@@ -88,14 +88,19 @@ def sum_messages(  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
-def list_hearers(inside, node_of, row_ptr, message_ptr, sender, target_ptr, source):  # type: ignore[no-untyped-def]
-    """Which rows hear each of the first ``inside`` rows, where rows are addressed as in `sum_messages`.
+def list_hearers(  # type: ignore[no-untyped-def]
+    rows, split, node_of, row_ptr, message_ptr, sender, target_ptr, source
+):
+    """Which rows hear each of the rows that go in, where rows are addressed as in `sum_messages`.
 
-    Returns where the hearers of each row start, ``(inside + 1,)``, the hearers, and the message by which each hears; -1
+    The unmarked graph's rows start at ``split``; at 0, they are the first of all.
+
+    Returns where the hearers of each row start, ``(rows + 1,)``, the hearers, and the message by which each hears; -1
     stands for a row's own state.
     """
     cones = len(message_ptr) > 0
-    ptr, place = np.zeros(inside + 1, np.int64), np.zeros(inside, np.int64)
+    inside = split if split > 0 else rows
+    ptr, place = np.zeros(rows + 1, np.int64), np.zeros(rows, np.int64)
     hearer, message = np.empty(0, np.int64), np.empty(0, np.int64)
     for fill in (False, True):  # first they are counted
         for row in range(len(node_of)):
@@ -108,7 +113,7 @@ def list_hearers(inside, node_of, row_ptr, message_ptr, sender, target_ptr, sour
                     node = source[m]
                     at = sender[offset + m] if cones else row_ptr[node] + offset
                 if at < 0 or at >= inside:
-                    at = node
+                    at = split + node
                 if fill:
                     hearer[place[at]] = row
                     message[place[at]] = m if m >= begin else -1

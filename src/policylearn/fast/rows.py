@@ -42,6 +42,8 @@ class LayerRows(Protocol):
 
     Args:
         inside: how many go in.
+        split: where the unmarked graph's rows start among these; at 0, they are the first of all.
+        count: how many come out.
         total: how many rows of the bag those that come out stand for.
         weights: how many rows of the bag each that comes out stands for.
         incoming: what `sum_messages` needs to know of them, from ``node_of`` to ``source``.
@@ -50,6 +52,10 @@ class LayerRows(Protocol):
 
     @property
     def inside(self) -> int: ...
+    @property
+    def split(self) -> int: ...
+    @property
+    def count(self) -> int: ...
     @property
     def total(self) -> int: ...
     @property
@@ -102,7 +108,8 @@ class Rows:
         """As many go into a layer as come out of it."""
         return int(self.row_ptr[-1])
 
-    total = inside
+    count = total = inside
+    split = 0
 
     @cached_property
     def weights(self) -> Array:
@@ -119,7 +126,7 @@ class Rows:
         """See `LayerRows`."""
         from policylearn.fast.message_loops import list_hearers
 
-        found: tuple[Array, Array, Array] = list_hearers(self.inside, *self.incoming)
+        found: tuple[Array, Array, Array] = list_hearers(self.inside, self.split, *self.incoming)
         return found
 
     @cached_property

@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from policylearn.bags import Bag, Graphs, Selection
 from policylearn.fast.cones import ConePool, ConeStates
 from policylearn.fast.memory import keep_freed_memory
+from policylearn.fast.reach import CompiledTwoStreamEncoder, LayerStates
 from policylearn.fast.rows import Rows
 from policylearn.fast.threads import own_threads
 from policylearn.models import SubgraphGNN
@@ -100,9 +101,26 @@ class CompiledLearnedPolicy(LearnedPolicy):
 
 
 class CompiledBagView(BagView):
-    """See `BagView`; the copies of all steps have rows alike, so what the loops need of them is prepared once."""
+    """See `BagView`; the copies of all steps have rows alike, so what the loops need of them is prepared once.
+
+    What marks do not reach is as in the first look, where norms know each row alone.
+    """
 
     rows: Rows | None = None
+    unmarked: LayerStates | None = None
+
+    def _states(self, selection: Selection, *, unmarked: bool = True) -> tuple[Tensor, Bag]:
+        bag, encoder = self.bag_of(selection, unmarked=unmarked), self.policy.encoder
+        assert isinstance(encoder, CompiledTwoStreamEncoder), (
+            "this view is that of an encoder whose layers are compiled"
+        )
+        states = None
+        if self.keeps and not selection.picks:
+            self.unmarked = encoder.unmarked(self.graphs, bag)
+            states = None if self.unmarked is None else torch.add(*self.unmarked[-1])
+        elif self.unmarked is not None and not unmarked:
+            states = encoder.reached(self.graphs, bag, self.unmarked)
+        return encoder(self.graphs, bag) if states is None else states, bag
 
     def bag_of(self, selection: Selection, *, unmarked: bool) -> Bag:
         """See `BagView`."""
