@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from argparse import Namespace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from policylearn.cli.command import Command, Parser
+
+if TYPE_CHECKING:
+    from socket import socket
 
 HELP = "answer over HTTP: POST /predict with SMILES, /healthz, /info, /docs"
 ABOUT = (
@@ -13,6 +17,8 @@ ABOUT = (
     " finished). It needs the extra 'serve'. It listens on this machine only unless --host says otherwise; there is no"
     " password."
 )
+
+MOST_PORT = 65535
 
 
 def add_options(parser: Parser) -> None:
@@ -41,20 +47,35 @@ def run(options: Namespace) -> int:
     from policylearn.prediction.service import Limits, make_app
 
     limits = Limits(options.max_rows, options.max_body, options.max_atoms, options.timeout)
-    predictor = load_quietly(options.run)
-    app = make_app(predictor, limits)
-    predictor.predict(["C"])  # the first answer loads compiled code, for which no client should have to wait
-    print(f"serving {options.run} at http://{options.host}:{options.port} (POST /predict, /docs)", flush=True)  # noqa: T201
-    uvicorn.run(
-        app,
-        host=options.host,
-        port=options.port,
-        log_level="warning",
-        timeout_keep_alive=10,
-        timeout_graceful_shutdown=10,
-        server_header=False,
-    )
+    with bound(options.host, options.port) as listener:
+        predictor = load_quietly(options.run)
+        app = make_app(predictor, limits)
+        predictor.predict(["C"])  # the first answer loads compiled code, for which no client should have to wait
+        print(f"serving {options.run} at http://{options.host}:{options.port} (POST /predict, /docs)", flush=True)  # noqa: T201
+        config = uvicorn.Config(
+            app, log_level="warning", timeout_keep_alive=10, timeout_graceful_shutdown=10, server_header=False
+        )
+        uvicorn.Server(config).run(sockets=[listener])
     return 0
+
+
+def bound(host: str, port: int) -> socket:
+    """A socket at the address, or an error before anything is loaded; connections are refused until it is ready."""
+    from socket import AF_INET, AF_INET6, SO_REUSEADDR, SOL_SOCKET, socket
+
+    if not 0 <= port <= MOST_PORT:
+        raise ValueError(f"'port' must be from 0 to {MOST_PORT} (got {port})")
+    listener = socket(AF_INET6 if ":" in host else AF_INET)
+    listener.setsockopt(SOL_SOCKET, SO_REUSEADDR, 1)  # so that a killed service can be started again at once
+    try:
+        listener.bind((host, port))
+    except OSError as error:
+        listener.close()
+        raise ValueError(
+            f"cannot listen on {host}, port {port} ({error.strerror}); choose another port with --port, or another"
+            " address of this machine with --host"
+        ) from error
+    return listener
 
 
 COMMAND = Command("serve", HELP, add_options, run, about=ABOUT)
