@@ -6,7 +6,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 EXTRAS := tensorboard,serve,dev
-BENCHMARKS ?= batching memory shared_cost time_spent
+BENCHMARKS ?= batching memory shared_cost step_goals time_spent
 WORKERS ?= 2
 
 # Two threads on a busy machine can be ten times slower than one, and the tests already run in several processes.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
@@ -10,7 +11,7 @@ import torch
 from policylearn.models import EstimatorName
 from policylearn.studies.bench.cases import Case, CaseGroup, Contender, Settings
 from policylearn.studies.bench.contenders import Batches, make_ours, make_replicated, model_config
-from policylearn.studies.bench.interleave import TimedStep, interleave, rounds_within, time_once
+from policylearn.studies.bench.interleave import Clock, TimedStep, interleave, rounds_within, time_once
 from policylearn.studies.bench.limit import Gemm, GemmReplay, record_gemms
 from policylearn.studies.bench.memory import replicated_bytes, run_alone, too_large
 from policylearn.studies.bench.record import Timing
@@ -43,7 +44,9 @@ def count_steps(group: CaseGroup, settings: Settings) -> int:
     return 3 * ours * settings.rounds + len(group.cases) * (1 + settings.rounds)
 
 
-def measure_group(group: CaseGroup, source: Source, settings: Settings, tell: Tell) -> list[Timing]:
+def measure_group(
+    group: CaseGroup, source: Source, settings: Settings, tell: Tell, clock: Clock = time.perf_counter
+) -> list[Timing]:
     """Warm up, write down our matrix multiplications, then time everybody turn by turn.
 
     Args:
@@ -51,6 +54,7 @@ def measure_group(group: CaseGroup, source: Source, settings: Settings, tell: Te
         source: its data.
         settings: of the run.
         tell: told of every step.
+        clock: gives seconds.
     """
     told = 0
 
@@ -72,7 +76,7 @@ def measure_group(group: CaseGroup, source: Source, settings: Settings, tell: Te
             note(key)
             if not notes[key]:
                 entries.append(_replicated(group, case, batches, settings))
-        spent = interleave(entries, before=note)
+        spent = interleave(entries, before=note, clock=clock)
     tell(group.title, count_steps(group, settings) - told)
     return [
         Timing(
