@@ -19,12 +19,13 @@ export POLICYLEARN_DATA := $(abspath ../shared/data)
 endif
 endif
 
-.PHONY: help demo test lint bench
+.PHONY: help demo test test-ray lint bench
 .DEFAULT_GOAL := help
 
 help:
 	@echo "make demo   learn to tell graphs apart that ordinary message passing cannot, and write demo/report.html (a minute, once installed)"
 	@echo "make test   lint, then run all tests"
+	@echo "make test-ray  install Ray too (270 MB) and run the tests that need it"
 	@echo "make lint   style, types and the order of the rooms"
 	@echo "make bench  policylearn bench --quick, then python -m benchmarks.NAME for $(BENCHMARKS); writes to benchmarks/results,"
 	@echo "            and says which ratios fell by more than 10 % since the last record"
@@ -41,6 +42,11 @@ demo: $(READY)
 test: lint
 	@echo "test: pytest in $(WORKERS) processes, data root $(or $(POLICYLEARN_DATA),not set: tests on large data are skipped)"
 	@$(BIN)/pytest -q -n $(WORKERS)
+
+test-ray: $(READY)
+	@echo "test-ray: install Ray, and run the tests that start a cluster of two cores"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[$(EXTRAS),ray]"
+	@$(BIN)/pytest -q -n 0 tests/prediction/test_ray_table.py tests/training/test_ray_training.py
 
 lint: $(READY)
 	@echo "lint: style (ruff)"

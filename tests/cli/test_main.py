@@ -96,7 +96,7 @@ def test_a_fault_of_the_program_keeps_its_traceback(monkeypatch: pytest.MonkeyPa
         main(["datasets"])
 
 
-HEAVY = ("torch", "torch_geometric", "lightning", "rdkit", "numba", "matplotlib", "scipy", "sklearn", "networkx")
+HEAVY = ("torch", "torch_geometric", "lightning", "rdkit", "numba", "matplotlib", "scipy", "sklearn", "networkx", "ray")
 OLD_RUN = Path(__file__).parents[1] / "prediction" / "runs_of_0_1" / "full"
 QUICK = [f"{path.removeprefix('policylearn')} --help".strip() for path in COMMANDS]
 QUICK += ["train zinc --nosuch", "theory learn --nosuch", "datasets", "info", f"info {OLD_RUN}"]

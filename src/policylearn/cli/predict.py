@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from policylearn.prediction.predictor import Predictor
-    from policylearn.prediction.table_writer import Progress, Written
+    from policylearn.prediction.table_writer import Progress, Wanted, Written
 
 HELP = "predict on a CSV of SMILES or on packed graphs"
 ABOUT = (
@@ -29,6 +29,8 @@ ABOUT = (
 )
 
 SOME_ROWS_FAILED = 1
+ALL_CORES = 1_000_000
+"""More workers than any cluster has cores for; it gives as many as it has."""
 
 
 def add_options(parser: Parser) -> None:
@@ -53,6 +55,11 @@ def add_options(parser: Parser) -> None:
     parser.add_argument("--draws", type=int, default=1, help=DRAWS)
     parser.add_argument(
         "--workers", type=int | None, default=None, help="processes that read molecules (default: one per core)"
+    )
+    parser.add_argument(
+        "--ray",
+        action="store_true",
+        help="share a table out over a Ray cluster (RAY_ADDRESS, or this machine); finished parts are kept",
     )
     parser.add_argument("--spread", type=str | None, default=None, help="gone: train with --ensemble instead")
 
@@ -83,13 +90,30 @@ def run(options: Namespace) -> int:
     if workers < 1:
         raise ValueError(f"'workers' must be >= 1 (got {workers})")
     wanted = Wanted(options.batch_size, options.picks, options.interval, workers)
-    with stop_signals(lambda: "nothing was written"), progress_bar(console, source) as progress:
-        if source.suffix == ".npz":
+    kept = "finished parts are kept; call the same command again" if options.ray else "nothing was written"
+    with stop_signals(lambda: kept), progress_bar(console, source) as progress:
+        if options.ray:
+            written = on_ray(options, predictor, wanted, progress)
+        elif source.suffix == ".npz":
             written = predict_packed(predictor, source, output, wanted, progress=progress)
         else:
             written = predict_table(predictor, source, output, wanted, smiles=options.smiles, progress=progress)
     print(summary(predictor, output, written))  # noqa: T201 - the command's answer
     return SOME_ROWS_FAILED if written.failed else 0
+
+
+def on_ray(options: Namespace, predictor: Predictor, wanted: Wanted, progress: Progress) -> Written:
+    """Predict on a table with a cluster, by default with all of its cores."""
+    from dataclasses import replace
+
+    from policylearn.prediction.ray_table import predict_on_ray
+
+    if options.input.suffix == ".npz":
+        raise ValueError(f"{options.input}: '--ray' shares tables out, not packed graphs; leave --ray out")
+    wanted = replace(wanted, workers=options.workers or ALL_CORES)
+    return predict_on_ray(
+        predictor, options.run, options.input, options.output, wanted, smiles=options.smiles, progress=progress
+    )
 
 
 def available_cores() -> int:

@@ -69,6 +69,11 @@ def add_options(parser: Parser) -> None:
         "--no-baseline", action="store_true", help="do not train boosted trees on RDKit descriptors for comparison"
     )
     parser.add_argument("--resume", action="store_true", help="continue the run in that folder")
+    parser.add_argument(
+        "--ray",
+        action="store_true",
+        help="train in --devices processes of a Ray cluster (RAY_ADDRESS, or this machine)",
+    )
     add_run_options(parser)
 
 
@@ -93,7 +98,8 @@ def run(options: Namespace) -> int:
     config = make_config(options)
     if options.ensemble < 1:
         raise ValueError(f"'ensemble' must be >= 1 (got {options.ensemble})")
-    check_device(config.fit)
+    if not options.ray:  # a cluster's devices are elsewhere
+        check_device(config.fit)
     with console.status(f"loading {config.data.name}"):
         source = load_source(config.data)
     with spoken_notes(console):
@@ -121,7 +127,9 @@ def train_and_report(options: Namespace, config: RunConfig, source: Source, fold
         def callbacks_of(title: str) -> Sequence[lightning.Callback]:
             return [TrainingBar(progress, add_bar(progress, title), title, metric)] if first else []
 
-        if options.ensemble > 1:
+        if options.ray:
+            done = train_there(config, folder, members=options.ensemble, resume=options.resume)
+        elif options.ensemble > 1:
             train_ensemble(config, source, folder, options.ensemble, resume=options.resume, callbacks_of=callbacks_of)
             done = Trained(folder, {})
         else:
@@ -135,6 +143,19 @@ def train_and_report(options: Namespace, config: RunConfig, source: Source, fold
     known = done if done.metrics else Trained(folder, outcomes[0].metrics)
     report(Output(), config, source, known, outcomes, baseline)
     return DIVERGED if any("diverged" in one.metrics for one in outcomes) else 0
+
+
+def train_there(config: RunConfig, folder: Path, *, members: int, resume: bool) -> Trained:
+    """Train on a Ray cluster, and read back what came out."""
+    import json
+
+    from policylearn.settings.run_files import METRICS
+    from policylearn.training import Trained
+    from policylearn.training.ray_training import train_on_ray
+
+    train_on_ray(config, folder, members=members, resume=resume)
+    found = folder / METRICS
+    return Trained(folder, json.loads(found.read_text(encoding="utf-8")) if found.exists() else {})
 
 
 def finish_all(folder: Path, source: Source, config: RunConfig) -> list[Outcome]:

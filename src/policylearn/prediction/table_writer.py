@@ -81,15 +81,11 @@ def predict_table(
     """
     source, output = Path(source), Path(output)
     wanted = check(predictor, source, output, wanted)
-    if predictor.run.facts.featuriser is None:
-        raise DataError(f"{source}: the run was trained on graphs and cannot read molecules; give a packed .npz")
-    column = smiles or predictor.run.config.data.smiles
-    with open_rows(source, smiles=column) as rows:
+    with open_rows(source, smiles=molecule_column(predictor, source, smiles)) as rows:
         if predictor.depends_on_batch:
             blocks = molecule_blocks(predictor, rows, predictor.batch_size(wanted.batch_size))
         else:
-            if wanted.batch_size is None:  # answers are the same, and larger batches of molecules are faster
-                wanted = replace(wanted, batch_size=max(LEAST_BATCH, predictor.batch_size(None)))
+            wanted = in_large_batches(predictor, wanted)
             fitted = [Transform.from_json(stored) for stored in predictor.run.facts.transforms]
             blocks = prepared_blocks(rows, fitted, wanted.workers)
         # Closed here, and not when it is collected: then its processes end where an error leaves this block.
@@ -136,6 +132,42 @@ def check(predictor: Predictor, source: Path, output: Path, wanted: Wanted | Non
     return wanted
 
 
+def molecule_column(predictor: Predictor, source: Path, smiles: str | None) -> str:
+    """The column of molecules of a table: as it was said, or as in training."""
+    if predictor.run.facts.featuriser is None:
+        raise DataError(f"{source}: the run was trained on graphs and cannot read molecules; give a packed .npz")
+    return smiles or predictor.run.config.data.smiles
+
+
+def in_large_batches(predictor: Predictor, wanted: Wanted) -> Wanted:
+    """What is wanted, where the batch plays no part: answers are the same, and larger batches of molecules faster."""
+    size = max(LEAST_BATCH, predictor.batch_size(None))
+    return replace(wanted, batch_size=size) if wanted.batch_size is None else wanted
+
+
+def columns_of(predictor: Predictor, picks: str, wanted: Wanted) -> AnswerColumns:
+    """The columns that a prediction adds; ``picks`` is the name of the one of picked nodes."""
+    return AnswerColumns(
+        predictor.task,
+        std=bool(predictor.others),
+        bounds=predictor.calibration is not None,
+        picks=picks if wanted.picks else None,
+    )
+
+
+def answer_block(predictor: Predictor, block: Block, wanted: Wanted) -> Answer | None:
+    """What the model says of a block; None where none of its rows is good."""
+    if block.graphs is None:
+        return None
+    predictor.check_prepared(block.graphs)
+    return predictor.answer_prepared(block.graphs, batch_size=wanted.batch_size, level=wanted.level)
+
+
+def table_writer(file: IO[str], output: Path) -> RowWriter:
+    """Writes rows to an open file as the ``output`` that it becomes wants them."""
+    return row_writer(file, "\t" if ".tsv" in output.suffixes else ",")
+
+
 def write(
     predictor: Predictor,
     output: Path,
@@ -156,24 +188,16 @@ def write(
         wanted: what to write besides the predictions.
         progress: told how far it is.
     """
-    columns = AnswerColumns(
-        predictor.task,
-        std=bool(predictor.others),
-        bounds=predictor.calibration is not None,
-        picks=picks if wanted.picks else None,
-    )
+    columns = columns_of(predictor, picks, wanted)
     names = columns.names(header)
     rows = failed = 0
     pending: Future[None] | None = None
     # The thread is within the file's block: whatever happens, it ends before the file is closed.
     with replacing(output) as part, opened(part, output) as file, ThreadPoolExecutor(1) as thread:
-        writer = row_writer(file, "\t" if ".tsv" in output.suffixes else ",")
+        writer = table_writer(file, output)
         writer.writerow([*header, *names])
         for block in blocks:
-            answer = None
-            if block.graphs is not None:
-                predictor.check_prepared(block.graphs)
-                answer = predictor.answer_prepared(block.graphs, batch_size=wanted.batch_size, level=wanted.level)
+            answer = answer_block(predictor, block, wanted)
             if pending is not None:
                 pending.result()
             pending = thread.submit(write_block, writer, columns, block, answer, len(names))
