@@ -144,6 +144,12 @@ def test_folds_of_which_some_cannot_be_scored_have_the_mean_of_the_others() -> N
     assert (none.best_epoch, none.values) == (2, (0.7,))
 
 
+def test_folds_are_read_at_the_epoch_whose_weights_they_keep() -> None:
+    curves = [[0.9, 0.5], [0.8, 0.6]]
+    assert combine_folds(curves, curves, higher_is_better=True).values == (0.9, 0.8)
+    assert combine_folds(curves, curves, higher_is_better=True, keep="last").values == (0.5, 0.6)
+
+
 def test_a_failed_start_leaves_no_folder(graphs: Path, tmp_path: Path) -> None:
     config = tiny_config(graphs, data={"transforms": {"distances": {}}}, fit={"epochs": 1})
     with pytest.raises(DataError, match="nothing in the model 'policy' reads"):

@@ -12,7 +12,7 @@ from safetensors.torch import load_file
 from torch_geometric.data import Batch
 
 from policylearn.data import BatchLoader, build_metric
-from policylearn.training import RunError, fit, load_run, load_source, train, with_setting
+from policylearn.training import ConfigError, RunError, fit, load_run, load_source, train, with_setting
 from policylearn.training.evaluation import scored
 from policylearn.training.folds import read_history
 from policylearn.training.module import RunModule
@@ -170,3 +170,18 @@ def test_a_model_with_votes_is_scored_on_each_of_them() -> None:
     assert outputs.flatten().tolist() == [0, 1, 4, 5]
     assert targets.flatten().tolist() == [1, 2, 1, 2]
     assert float((outputs - targets).abs().mean()) == 2  # the mean of the votes would have an error of 1
+
+
+def test_the_last_epochs_weights_are_kept_where_that_is_asked_for(graphs: Path, tmp_path: Path) -> None:
+    fitting = {"epochs": 5, "keep": "last"}
+    config = tiny_config(graphs, optim={"learning_rate": 0.05}, fit=fitting)
+    done = fit(config, load_source(config.data), tmp_path / "run")
+    curve = read_history(tmp_path / "run" / "history.csv")
+    assert done.metrics["best_epoch"] == 5
+    assert np.argmin(curve["valid"]) != 4, "the best epoch is another one"
+    assert done.metrics["valid"] == pytest.approx(curve["valid"][-1], abs=1e-7)
+
+
+def test_the_last_weights_cannot_be_kept_with_a_stop_at_the_best(graphs: Path) -> None:
+    with pytest.raises(ConfigError, match=r"fit\.patience 3 stops where .* give fit\.keep best"):
+        tiny_config(graphs, fit={"patience": 3, "keep": "last"})

@@ -195,7 +195,7 @@ def figures(metrics: dict[str, Any]) -> Iterable[tuple[str, str]]:
         yield f"test {metrics['metric']} of each", each
     if "diverged" in metrics:
         yield "ended early", f"the loss was no number any more in epoch {metrics['diverged']}"
-    yield "best epoch", f"{metrics['best_epoch']} of {metrics['epochs']}, {metrics['seconds']:.0f} s in all"
+    yield "epoch kept", f"{metrics['best_epoch']} of {metrics['epochs']}, {metrics['seconds']:.0f} s in all"
     counts = metrics["parameters"]
     yield "weights", f"{counts['prediction']:,} prediction + {counts['selection']:,} selection"
 

@@ -255,7 +255,7 @@ def report(
 
     metrics = done.metrics
     table = Table(title=f"{source.dataset.name}, {config.method}")
-    for column in ("metric", "valid", "test", "best epoch", "epochs", "seconds", "weights"):
+    for column in ("metric", "valid", "test", "epoch kept", "epochs", "seconds", "weights"):
         table.add_column(column, justify="left" if column == "metric" else "right")
     deviation = f" ± {metrics['test_deviation']:.4f}" if "test_deviation" in metrics else ""
     table.add_row(

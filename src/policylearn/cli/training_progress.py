@@ -68,11 +68,12 @@ class TrainingBar(lightning.Callback):
     def on_train_epoch_end(self, trainer: lightning.Trainer, pl_module: lightning.LightningModule) -> None:
         """Show the epoch's figures."""
         history = next((c for c in trainer.callbacks if isinstance(c, History)), None)  # type: ignore[attr-defined]
-        if history is None or not history.records or history.best is None:
+        if history is None or not history.records or history.kept is None:
             return
         newest = history.records[-1]
         name = f"valid {self.metric}" if newest.valid_loss is None else "valid loss"
-        self.figures = f"loss {newest.loss:.4f} {name} {newest.choice:.4f} (best {history.best.choice:.4f})"
+        best = f" (best {history.kept.choice:.4f})" if history.keep == "best" else ""
+        self.figures = f"loss {newest.loss:.4f} {name} {newest.choice:.4f}{best}"
         text = f"epoch {newest.epoch}/{trainer.max_epochs} {self.figures}"
         self.progress.update(self.bar, figures=text)
         ends = newest.epoch == trainer.max_epochs or trainer.should_stop

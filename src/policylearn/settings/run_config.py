@@ -14,6 +14,7 @@ from policylearn.settings.ranges import (
     NotNegative,
     Positive,
     Range,
+    RangeError,
     Seed,
     Share,
     check_ranges,
@@ -23,6 +24,7 @@ SplitName = Literal["official", "scaffold", "random", "column", "folds"]
 TaskName = Literal["regression", "binary", "classes"]
 Accelerator = Literal["auto", "cpu", "gpu"]
 LoggerName = Literal["none", "tensorboard", "wandb"]
+Keep = Literal["best", "last"]
 Precision = Literal["32-true", "64-true", "16-mixed", "bf16-mixed"]
 AtLeastThree = Annotated[int, Range(least=3)]
 Decay = Annotated[float, Range(above=0, most=1)]
@@ -132,6 +134,9 @@ class FitConfig:
     """Seed of weights, order of the data and picks."""
     patience: NotNegative = 0
     """Stop after this many epochs without a better validation metric; 0 does not stop early."""
+    keep: Keep | None = None
+    """Whose weights stay: those of the epoch with the best validation metric (also if not given), or those of the last
+    epoch. A rate that falls to zero settles the last ones, and a small validation part takes lucky epochs for good."""
     calibration_batches: NotNegative = 0
     """Training batches over which batch norms' statistics are computed before each evaluation; 0 keeps the running
     ones."""
@@ -152,6 +157,11 @@ class FitConfig:
 
     def __post_init__(self) -> None:
         check_ranges(self)
+        if self.patience and self.keep == "last":
+            raise RangeError(
+                f"fit.patience {self.patience} stops where the validation metric was best a while ago, and fit.keep"
+                " 'last' keeps the weights of the stop; give fit.keep best, or fit.patience 0"
+            )
 
 
 RecipeName = Literal["paper", "modern"]

@@ -10,8 +10,8 @@ from policylearn.data.pictures import new_picture
 from policylearn.training.history import EpochRecord
 
 
-def draw_curves(records: Sequence[EpochRecord], best: EpochRecord, task: Task, path: Path) -> None:
-    """Draw a PNG with two panels; the best epoch is marked."""
+def draw_curves(records: Sequence[EpochRecord], kept: EpochRecord, task: Task, path: Path) -> None:
+    """Draw a PNG with two panels; the epoch whose weights are kept is marked."""
     with new_picture(path, 9, 3.5) as figure:
         loss_axis, metric_axis = figure.subplots(1, 2)
         epochs = [record.epoch for record in records]
@@ -20,7 +20,7 @@ def draw_curves(records: Sequence[EpochRecord], best: EpochRecord, task: Task, p
         metric_axis.plot(epochs, [record.valid for record in records], color="tab:orange", label="validation")
         if records and records[0].test is not None:
             metric_axis.plot(epochs, [record.test for record in records], color="tab:green", label="test", alpha=0.7)
-        metric_axis.plot(best.epoch, best.valid, "o", color="black", label=f"best: {best.valid:.4g} at {best.epoch}")
+        metric_axis.plot(kept.epoch, kept.valid, "o", color="black", label=f"kept: {kept.valid:.4g} at {kept.epoch}")
         metric_axis.set(
             xlabel="epoch", ylabel=f"{task.metric} ({'higher' if task.higher_is_better else 'lower'} is better)"
         )

@@ -138,13 +138,13 @@ def train_split(
     started = time.perf_counter()
     with checkpoint_for_all(begun.checkpoint) as checkpoint:
         diverged = run_trainer(trainer, module, data, history, checkpoint)
-    assert history.best is not None, "there is at least one epoch"
-    model.load_state_dict(history.best_weights)
+    assert history.kept is not None, "there is at least one epoch"
+    model.load_state_dict(history.kept_weights)
     model.cpu()
     if trainer.is_global_zero:  # before anything is scored, which may fail
         save_settings(folder, config, facts)
         save_weights(folder, model)
-        draw_curves(history.records, history.best, task, folder / CURVES)
+        draw_curves(history.records, history.kept, task, folder / CURVES)
     measured = {
         part: measure(model, data.evaluation_loader(getattr(split, part)), task)
         for part in ("valid", "test")
@@ -153,7 +153,7 @@ def train_split(
     metrics = {
         "metric": task.metric,
         "higher_is_better": task.higher_is_better,
-        "best_epoch": history.best.epoch,
+        "best_epoch": history.kept.epoch,
         "epochs": len(history.records),
         **{part: measured[part].value if part in measured else None for part in ("valid", "test")},
         "seconds": sum(record.seconds for record in history.records),
@@ -186,18 +186,18 @@ def run_trainer(
             with while_training(module.model):
                 trainer.fit(module, data, ckpt_path=checkpoint, weights_only=True)
         except DivergedError as error:
-            if history.best is None:
+            if history.kept is None:
                 raise
-            note(
-                f"{error}; training has ended, and the weights of epoch {history.best.epoch} are kept, the best so far"
-            )
+            which = "best so far" if history.keep == "best" else "last before it"
+            note(f"{error}; training has ended, and the weights of epoch {history.kept.epoch} are kept, the {which}")
             return error.epoch
     return None
 
 
 def make_history(config: RunConfig, source: Source, path: Path | None = None) -> History:
     """What keeps the figures of each epoch and the best weights."""
-    return History(higher_is_better=source.dataset.task.higher_is_better, patience=config.fit.patience, path=path)
+    better, fit = source.dataset.task.higher_is_better, config.fit
+    return History(higher_is_better=better, keep=fit.keep or "best", patience=fit.patience, path=path)
 
 
 def describe(

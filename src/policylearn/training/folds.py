@@ -14,7 +14,7 @@ import numpy as np
 
 from policylearn.data import Split
 from policylearn.data.atomic import write_text
-from policylearn.settings.run_config import RunConfig
+from policylearn.settings.run_config import Keep, RunConfig
 from policylearn.settings.run_files import FACTS, HISTORY, METRICS, RunError
 from policylearn.training.data_source import Source
 from policylearn.training.fit import Fitted, fit
@@ -89,7 +89,7 @@ def train(
             )
     if not is_first_process():
         return Trained(folder, done_folds[0].metrics)
-    metrics = fold_metrics([done.folder for done in done_folds], done_folds[0].metrics, parts[-1])
+    metrics = fold_metrics([done.folder for done in done_folds], done_folds[0].metrics, parts[-1], config.fit.keep or "best")
     write_text(folder / METRICS, json.dumps(metrics, indent=2) + "\n")
     return Trained(folder, metrics)
 
@@ -102,15 +102,20 @@ def parts_of(splits: Sequence[Split]) -> tuple[str, ...]:
 
 
 def combine_folds(
-    valid: Sequence[Sequence[float]], reported: Sequence[Sequence[float]], *, higher_is_better: bool
+    valid: Sequence[Sequence[float]],
+    reported: Sequence[Sequence[float]],
+    *,
+    higher_is_better: bool,
+    keep: Keep = "best",
 ) -> FoldFigure:
-    """The protocol's figure: each fold's metric at the best epoch of the mean validation curve.
+    """The protocol's figure: each fold's metric at the best epoch of the mean validation curve, or at the last.
 
     Args:
         valid: the validation curve of each fold.
         reported: the curve of what is reported, likewise; folds that stopped early shorten all. Where no fold's
             validation part could be scored, the last epoch stands.
         higher_is_better: of the metric.
+        keep: which epoch.
     """
     length = min(len(curve) for curve in valid)
     scored = [curve[:length] for curve in valid if not np.isnan(curve).any()]  # a fold of one class has no ROC-AUC
@@ -118,22 +123,25 @@ def combine_folds(
         return FoldFigure(length, length, math.nan, tuple(float(curve[length - 1]) for curve in reported))
     mean = np.mean(scored, axis=0)
     best = int(mean.argmax() if higher_is_better else mean.argmin())
-    return FoldFigure(best + 1, length, float(mean[best]), tuple(float(curve[best]) for curve in reported))
+    chosen = length - 1 if keep == "last" else best
+    return FoldFigure(chosen + 1, length, float(mean[chosen]), tuple(float(curve[chosen]) for curve in reported))
 
 
-def fold_metrics(folders: Sequence[Path], first: dict[str, Any], part: str) -> dict[str, Any]:
+def fold_metrics(folders: Sequence[Path], first: dict[str, Any], part: str, keep: Keep) -> dict[str, Any]:
     """The protocol's figure from the folds' histories.
 
     Args:
         folders: one per fold.
         first: the metrics of one of them, for what all share.
         part: whose metric is reported.
+        keep: at which epoch.
     """
     curves = [read_history(folder / HISTORY) for folder in folders]
     figure = combine_folds(
         [curve["valid"] for curve in curves],
         [curve[part] for curve in curves],
         higher_is_better=first["higher_is_better"],
+        keep=keep,
     )
     chosen = np.array(figure.values)
     shared = {

@@ -14,6 +14,7 @@ import lightning
 from torch import Tensor
 
 from policylearn.data.atomic import write_text
+from policylearn.settings.run_config import Keep
 from policylearn.training.module import CHOICE, RunModule
 
 
@@ -39,19 +40,22 @@ class EpochRecord:
 
 
 class History(lightning.Callback):
-    """Keeps the record of each epoch and a copy of the weights at the best validation metric.
+    """Keeps the record of each epoch, and a copy of the weights at the best validation metric or of the last epoch.
 
     Args:
         higher_is_better: of the metric.
+        keep: which of the two.
         patience: stop after this many epochs without a better metric; 0 does not stop.
         path: where the records go as CSV after each epoch; None writes none.
     """
 
-    def __init__(self, *, higher_is_better: bool, patience: int = 0, path: Path | None = None) -> None:
-        self.higher_is_better, self.patience, self.path = higher_is_better, patience, path
+    def __init__(
+        self, *, higher_is_better: bool, keep: Keep = "best", patience: int = 0, path: Path | None = None
+    ) -> None:
+        self.higher_is_better, self.keep, self.patience, self.path = higher_is_better, keep, patience, path
         self.records: list[EpochRecord] = []
-        self.best: EpochRecord | None = None
-        self.best_weights: dict[str, Tensor] = {}
+        self.kept: EpochRecord | None = None
+        self.kept_weights: dict[str, Tensor] = {}
         self.started = self.cpu_started = 0.0
 
     def on_train_epoch_start(self, trainer: lightning.Trainer, pl_module: lightning.LightningModule) -> None:
@@ -77,11 +81,11 @@ class History(lightning.Callback):
         self.records.append(record)
         if self.path is not None and trainer.is_global_zero:
             write_text(self.path, self.table())
-        if self.best is None or self._better(record, self.best):
-            self.best = record
-            self.best_weights = {k: v.detach().cpu().clone() for k, v in pl_module.model.state_dict().items()}
-        assert self.best is not None
-        if self.patience and record.epoch - self.best.epoch >= self.patience:
+        if self.kept is None or self.keep == "last" or self._better(record, self.kept):
+            self.kept = record
+            self.kept_weights = {k: v.detach().cpu().clone() for k, v in pl_module.model.state_dict().items()}
+        assert self.kept is not None
+        if self.patience and record.epoch - self.kept.epoch >= self.patience:
             trainer.should_stop = True
 
     def _better(self, record: EpochRecord, best: EpochRecord) -> bool:
@@ -92,8 +96,8 @@ class History(lightning.Callback):
 
     def state_dict(self) -> dict[str, Any]:
         """Everything, as plain values and tensors, for the checkpoint."""
-        best = None if self.best is None else self.best.epoch
-        return {"records": [asdict(record) for record in self.records], "best": best, "weights": self.best_weights}
+        best = None if self.kept is None else self.kept.epoch
+        return {"records": [asdict(record) for record in self.records], "best": best, "weights": self.kept_weights}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Continue from a checkpoint."""
@@ -102,8 +106,8 @@ class History(lightning.Callback):
             records = [record | {"epoch": record["epoch"] + 1} for record in records]
             best = None if best is None else best + 1
         self.records = [EpochRecord(**record) for record in records]
-        self.best = next((record for record in self.records if record.epoch == best), None)
-        self.best_weights = state_dict["weights"]
+        self.kept = next((record for record in self.records if record.epoch == best), None)
+        self.kept_weights = state_dict["weights"]
 
     def table(self) -> str:
         """The records as CSV."""
