@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from benchmarks.tables.inner_splits import inner_split
 from benchmarks.tables.peers import Job, jobs, score
 from benchmarks.tables.splits import TABLES, MoleculeTable, split_file, split_text, split_words
 from benchmarks.tables.summary import compare, read
@@ -125,3 +126,16 @@ def test_a_run_recorded_twice_is_refused(tmp_path: Path) -> None:
     write_records(tmp_path, "chemprop", [1.0])
     with pytest.raises(ValueError, match="line 2: chemprop with seed 0 is there twice"):
         read([tmp_path], "freesolv")
+
+
+def test_inner_splits_hold_no_test_row_and_train_on_no_scaffold_that_validates() -> None:
+    rings = [f"C1{'C' * size}1" for size in range(2, 41)]
+    rows = [{"smiles": ring + more, "y": "0", "split": "train"} for ring in rings for more in ("O", "N")]
+    rows += [{"smiles": "CC", "y": "1", "split": "val"}, {"smiles": "CCC", "y": "2", "split": "test"}]
+    inner = inner_split(rows, 0, by_scaffold=True)
+    assert {row["smiles"] for row in inner if row["split"] == "test"} == {"CC"}
+    assert "CCC" not in {row["smiles"] for row in inner}
+    validating = sorted(row["smiles"] for row in inner if row["split"] == "val")
+    assert len(validating) == 8
+    assert [one[:-1] for one in validating[::2]] == [one[:-1] for one in validating[1::2]], "both of each ring"
+    assert sum(row["split"] == "val" for row in inner_split(rows, 0, by_scaffold=False)) == 8

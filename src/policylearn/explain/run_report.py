@@ -145,7 +145,10 @@ def facts_of(folder: Path, runs: Sequence[Run]) -> Iterator[tuple[str, str]]:
             f"{len(runs)} members, {NAMES[metrics['metric']]} of each: "
             + ", ".join("-" if one.metrics["test"] is None else f"{one.metrics['test']:.4g}" for one in runs),
         )
-    yield "training", f"weights kept of epoch {metrics['best_epoch']} of {metrics['epochs']}, {metrics['seconds']:.0f} s"
+    yield (
+        "training",
+        f"weights kept of epoch {metrics['best_epoch']} of {metrics['epochs']}, {metrics['seconds']:.0f} s",
+    )
 
 
 def score_names(task: Task, parts: dict[str, Predictions]) -> list[str]:

@@ -149,8 +149,8 @@ class PolicyLearnRegressor(RegressorMixin, _PolicyLearnEstimator):  # type: igno
         learning_rate: of the prediction network; None likewise.
         channels: of the prediction network; None likewise.
         layers: of the prediction network; None likewise.
-        validation_fraction: of the rows, which choose the epoch and calibrate the intervals.
-        settings: any further settings of ``policylearn train`` by their dotted names, such as ``{"fit.patience": 10}``.
+        validation_fraction: of the rows, which calibrate the intervals, and choose the epoch with ``fit.keep`` best.
+        settings: any further settings of ``policylearn train`` by their dotted names: ``{"fit.batch_size": 32}``.
         random_state: of weights, order and held-out rows.
     """
 

@@ -89,7 +89,9 @@ def train(
             )
     if not is_first_process():
         return Trained(folder, done_folds[0].metrics)
-    metrics = fold_metrics([done.folder for done in done_folds], done_folds[0].metrics, parts[-1], config.fit.keep or "best")
+    metrics = fold_metrics(
+        [done.folder for done in done_folds], done_folds[0].metrics, parts[-1], config.fit.keep or "best"
+    )
     write_text(folder / METRICS, json.dumps(metrics, indent=2) + "\n")
     return Trained(folder, metrics)
 
