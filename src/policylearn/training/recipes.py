@@ -24,7 +24,7 @@ MODERN: dict[str, Any] = {
 FOR_TABLES: dict[str, Any] = {
     "data": {"transforms": {"walk_encoding": {}, "descriptors": {}}},
     "descriptor_dropout": 0.1,
-    "fit": {"epochs": 45, "batch_size": 64, "keep": "last"},
+    "fit": {"epochs": 30, "batch_size": 64, "keep": "last"},
     "prediction": {"layers": 3},
 }
 """What a table of SMILES has besides: walk encodings of the atoms, descriptors beside the graph's vector, and the last
