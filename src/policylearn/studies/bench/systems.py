@@ -44,7 +44,7 @@ UNIT = "random-t2"
 """In units of whose time the others are given."""
 TRIAL_GRAPHS = 8
 """Graphs of the batch on which everything is compiled and the norms' statistics are taken."""
-SHORT = 1.0
+SHORT = 4.0
 """Seconds; what takes longer is not run a second time ahead of each time that is taken."""
 MEMORY_SHARE = 0.5
 """Of the memory that is free, as much as one of them may hold: on a shared machine others need theirs."""
