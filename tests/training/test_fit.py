@@ -12,7 +12,8 @@ from safetensors.torch import load_file
 from torch_geometric.data import Batch
 
 from policylearn.data import BatchLoader, build_metric
-from policylearn.training import ConfigError, RunError, fit, load_run, load_source, train, with_setting
+from policylearn.settings.ranges import RangeError
+from policylearn.training import RunError, fit, load_run, load_source, train, with_setting
 from policylearn.training.evaluation import scored
 from policylearn.training.folds import read_history
 from policylearn.training.module import RunModule
@@ -183,5 +184,5 @@ def test_the_last_epochs_weights_are_kept_where_that_is_asked_for(graphs: Path, 
 
 
 def test_the_last_weights_cannot_be_kept_with_a_stop_at_the_best(graphs: Path) -> None:
-    with pytest.raises(ConfigError, match=r"fit\.patience 3 stops where .* give fit\.keep best"):
+    with pytest.raises(RangeError, match=r"fit\.patience 3 stops where .* give fit\.keep best"):
         tiny_config(graphs, fit={"patience": 3, "keep": "last"})
