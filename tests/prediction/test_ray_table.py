@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gzip
+import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -20,6 +22,7 @@ from tests.training.molecules import molesol, small_run
 pytest.importorskip("ray", reason=WHY)
 pytestmark = pytest.mark.filterwarnings("ignore")
 TWO = Wanted(workers=2)
+WAIT = 300
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -54,13 +57,20 @@ def test_a_killed_worker_loses_nothing(predictor: Predictor, run: Path, table: P
 
     killed: list[int] = []
 
-    def kill(_rows: int, _position: int) -> None:
-        for process in workers("MapWorker")[: not killed]:
+    def kill() -> None:
+        """As soon as a part is finished: of the others, two are begun at most."""
+        until = time.monotonic() + WAIT
+        while not list(tmp_path.glob("ray.csv.parts/*[0-9].json")) and time.monotonic() < until:
+            time.sleep(0.02)
+        for process in workers("MapWorker")[:1]:
             process.kill()
             killed.append(process.pid)
 
     plain = predict_table(predictor, table, tmp_path / "plain.csv")
-    shared = predict_on_ray(predictor, run, table, tmp_path / "ray.csv", TWO, progress=kill, chunks=1)
+    thread = threading.Thread(target=kill)
+    thread.start()
+    shared = predict_on_ray(predictor, run, table, tmp_path / "ray.csv", TWO, chunks=1)
+    thread.join()
     assert len(killed) == 1
     assert shared == plain
     assert (tmp_path / "ray.csv").read_bytes() == (tmp_path / "plain.csv").read_bytes()
