@@ -127,6 +127,18 @@ def test_picks_are_the_predictors_own(pages: dict[str, Path]) -> None:
             assert "<svg" in step.svg
 
 
+def test_packed_graphs_with_smiles_have_a_page_without_picks(tmp_path: Path) -> None:
+    """The features of such graphs need not be ours, as ZINC's are not: what SMILES would give is another graph."""
+    path = write_graphs(tmp_path / "g.npz")
+    with np.load(path) as file:
+        arrays = dict(file)
+    smiles = "\n".join("C" * (1 + row) for row in range(len(arrays["y"])))
+    np.savez(path, **arrays, smiles=np.frombuffer(smiles.encode(), dtype=np.uint8))
+    page = (train(path, tmp_path / "run") / "report.html").read_text()
+    assert "does not know which atoms" in page
+    assert "Worst molecules" in page
+
+
 def test_predictions_are_read_back(pages: dict[str, Path]) -> None:
     for name in ("regression", "binary", "classes"):
         folder = pages[name].parent
