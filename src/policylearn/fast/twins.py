@@ -86,8 +86,8 @@ class CompiledSubgraphGNN(SubgraphGNN):
         pool.add(selection.marked)
         if readout.level == "node":
             return pool.nodes()
-        means = pool.means()
-        return means if readout.nodes == "mean" else means * graphs.sizes.unsqueeze(1)
+        vectors: Tensor = readout.of_means(pool.means(), graphs.sizes)
+        return vectors
 
 
 class CompiledLearnedPolicy(LearnedPolicy):

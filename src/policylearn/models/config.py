@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from policylearn.models.subgraph_gnn import STREAMED_ROWS
 from policylearn.nn import Features
-from policylearn.settings import BagConfig, CopyPooling, Level, NetworkConfig, NodePooling, PolicyConfig, PoolingOrder
+from policylearn.settings import BagConfig, CopyPooling, GraphReadout, Level, NetworkConfig, PolicyConfig, PoolingOrder
 
 
 @dataclass(frozen=True)
@@ -27,8 +27,8 @@ class ModelConfig:
     """The policy."""
     pooling: CopyPooling = "mean"
     """How the prediction network pools the copies of a node."""
-    readout: NodePooling = "mean"
-    """How nodes are pooled to a graph vector."""
+    readout: GraphReadout = "mean"
+    """How nodes are pooled to a graph vector; with 'both' it has twice the channels, and a norm before the head."""
     order: PoolingOrder = "copies"
     """What is pooled first: the copies of each node, or the nodes of each copy."""
     bag: BagConfig = field(default_factory=BagConfig)

@@ -16,6 +16,7 @@ from policylearn.nn import (
     Encoder,
     GraphColumns,
     Readout,
+    RowBatchNorm,
     StreamingReadout,
     can_be_cut,
     copies_are_apart,
@@ -55,6 +56,7 @@ class SubgraphGNN(nn.Module):
         head: vectors to outputs.
         rule: how copies are made of the picks.
         columns: numbers per graph that the head reads beside its vector (see `GraphColumns`); None if there are none.
+        vector_norm: what the graphs' vectors pass before the head; None leaves them.
         max_rows: rows held at once in evaluation without gradients, where the encoder allows for pieces and the readout
             takes them. Where norms take the bag's statistics in evaluation too, the bag is held whole as in training: a
             piece of it has other statistics.
@@ -73,13 +75,14 @@ class SubgraphGNN(nn.Module):
         *,
         rule: BagRule = mark_nodes,
         columns: GraphColumns | None = None,
+        vector_norm: RowBatchNorm | None = None,
         max_rows: int = STREAMED_ROWS,
     ) -> None:
         super().__init__()
         if max_rows < 1:
             raise ValueError(f"'max_rows' must be >= 1 (got {max_rows})")
         self.policy, self.encoder, self.readout, self.head = policy, encoder, readout, head
-        self.rule, self.columns, self.max_rows = rule, columns, max_rows
+        self.rule, self.columns, self.vector_norm, self.max_rows = rule, columns, vector_norm, max_rows
 
     def forward(self, batch: AnyBatch, *, generator: torch.Generator | None = None) -> Tensor:
         """Select, then predict, ``(G, outputs)`` (node tasks: ``(N, outputs)``)."""
@@ -135,13 +138,19 @@ class SubgraphGNN(nn.Module):
         beside = self._beside(graphs)  # once, so that all bags of a graph see the same
         encoded = [] if selection.nodes is not None else self._encoded(graphs, selection, samples)
 
+        def whole(picks: int) -> bool:
+            return picks == selection.picks
+
+        def remembers(picks: int) -> bool:
+            """Whether evaluation will see such bags: the norm of the vectors is to know no others."""
+            return whole(picks) or self.stops_early
+
         def outputs_of(picks: int) -> Tensor:
             """With the unmarked copy and those of so many picks alone, ``(K * G, outputs)``."""
             if selection.nodes is not None:
-                return self._of_nodes(selection.nodes[picks], graphs, beside)
-            whole = picks == selection.picks
-            parts = encoded if whole else [bag.prefix(states, picks) for states, bag in encoded]
-            return self._outputs(parts, graphs, beside)
+                return self._of_nodes(selection.nodes[picks], graphs, beside, remembers=remembers(picks))
+            parts = encoded if whole(picks) else [bag.prefix(states, picks) for states, bag in encoded]
+            return self._outputs(parts, graphs, beside, remembers=remembers(picks))
 
         def costs_of(outputs: Tensor) -> tuple[Tensor, Tensor]:
             """The mean loss, and each graph's own with each of its bags, ``(K, G)``."""
@@ -238,29 +247,33 @@ class SubgraphGNN(nn.Module):
         bag = self.rule(graphs, selection, dtype=self.dtype, unmarked=unmarked)
         return self.encoder(graphs, bag), bag
 
-    def _outputs(self, encoded: list[tuple[Tensor, Bag]], graphs: Graphs, beside: Tensor | None) -> Tensor:
+    def _outputs(
+        self, encoded: list[tuple[Tensor, Bag]], graphs: Graphs, beside: Tensor | None, *, remembers: bool = True
+    ) -> Tensor:
         """The outputs for bags that are held whole, ``(K * G, outputs)``."""
         vectors = [self.readout(states, bag, graphs) for states, bag in encoded]
-        return self._headed(vectors[0] if len(vectors) == 1 else torch.cat(vectors), beside)
+        return self._headed(vectors[0] if len(vectors) == 1 else torch.cat(vectors), beside, remembers=remembers)
 
     def _beside(self, graphs: Graphs) -> Tensor | None:
         """What the head reads beside the graphs' vectors, ``(G, D)``."""
         return None if self.columns is None else self.columns(graphs)
 
-    def _headed(self, vectors: Tensor, beside: Tensor | None) -> Tensor:
+    def _headed(self, vectors: Tensor, beside: Tensor | None, *, remembers: bool = True) -> Tensor:
         """The outputs, ``(K * G, C)`` and ``(G, D) -> (K * G, outputs)``."""
+        if self.vector_norm is not None:
+            vectors = self.vector_norm(vectors, remembers=remembers)
         if beside is not None:
             rounds = len(vectors) // len(beside)
             vectors = torch.cat([vectors, beside.to(vectors.dtype).repeat(rounds, 1)], dim=1)
         output: Tensor = self.head(vectors)
         return output
 
-    def _of_nodes(self, nodes: Tensor, graphs: Graphs, beside: Tensor | None) -> Tensor:
+    def _of_nodes(self, nodes: Tensor, graphs: Graphs, beside: Tensor | None, *, remembers: bool = True) -> Tensor:
         """The outputs for nodes that the policy has pooled over their copies, ``(N, K, C) -> (K * G, outputs)``."""
         if not isinstance(self.readout, CopiesThenNodes):
             raise ValueError("a shared encoder needs a readout that pools copies first: CopiesThenNodes")
         vectors = self.readout.of_nodes(nodes, graphs)  # (G, K, C)
-        return self._headed(vectors.transpose(0, 1).flatten(0, 1), beside)
+        return self._headed(vectors.transpose(0, 1).flatten(0, 1), beside, remembers=remembers)
 
     def _encoded(self, graphs: Graphs, selection: Selection, samples: int) -> list[tuple[Tensor, Bag]]:
         """States and copies of each of K bags, all in one pass where copies do not see each other."""

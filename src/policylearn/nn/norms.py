@@ -55,8 +55,14 @@ class RowBatchNorm(RowNorm):
             self.register_buffer("running_mean", torch.zeros(channels))
             self.register_buffer("running_var", torch.ones(channels))
 
-    def forward(self, rows: Tensor, width: int = 1) -> Tensor:
-        """Normalise ``(R, C)`` rows of which ``width`` neighbouring ones are the copies of one node."""
+    def forward(self, rows: Tensor, width: int = 1, *, remembers: bool = True) -> Tensor:
+        """Normalise ``(R, C)`` rows of which ``width`` neighbouring ones are the copies of one node.
+
+        Args:
+            rows: ``(R, C)``.
+            width: copies of a node.
+            remembers: whether running statistics move, where there are any and the norm is being trained.
+        """
         if self.fixed:
             return functional.batch_norm(
                 rows, self.running_mean, self.running_var, self.weight, self.bias, False, 0.0, self.eps
@@ -74,8 +80,9 @@ class RowBatchNorm(RowNorm):
             # be divided by sqrt(eps). Norms do not care about a shift, and the shifted constant is exactly zero.
             rows = rows - rows[:1].detach()
             return functional.batch_norm(rows, None, None, self.weight, self.bias, True, 0.0, self.eps)
+        momentum = self.momentum if remembers else 0.0
         return functional.batch_norm(
-            rows, self.running_mean, self.running_var, self.weight, self.bias, True, self.momentum, self.eps
+            rows, self.running_mean, self.running_var, self.weight, self.bias, True, momentum, self.eps
         )
 
     @property

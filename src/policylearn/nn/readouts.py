@@ -6,7 +6,7 @@ take a bag in pieces (see `StreamingReadout`); any other is given whole bags.
 
 from __future__ import annotations
 
-from typing import Any, Literal, Protocol, runtime_checkable
+from typing import Any, Literal, Protocol, TypeVar, runtime_checkable
 
 import torch
 from torch import Tensor, nn
@@ -14,7 +14,9 @@ from torch import Tensor, nn
 from policylearn.bags import NO_PICK, Bag, Graphs
 from policylearn.nn.pooling import CopyPool, Pooled
 from policylearn.nn.segments import group_mean, segment_mean, segment_sum
-from policylearn.settings import CopyPooling, Level, NodePooling
+from policylearn.settings import CopyPooling, GraphReadout, Level, NodePooling
+
+Pooling = TypeVar("Pooling", bound=str)
 
 
 class Readout(Protocol):
@@ -43,16 +45,18 @@ class CopiesThenNodes(nn.Module):
 
     Args:
         copies: mean, sum or min over the copies.
-        nodes: mean or sum over the nodes.
+        nodes: mean or sum over the nodes, or both side by side, 2 C channels.
         level: whether a vector belongs to a graph or to a node.
     """
 
-    def __init__(self, copies: CopyPooling = "mean", nodes: NodePooling = "mean", *, level: Level = "graph") -> None:
+    def __init__(self, copies: CopyPooling = "mean", nodes: GraphReadout = "mean", *, level: Level = "graph") -> None:
         super().__init__()
-        self.pool, self.nodes, self.level = CopyPool(copies), _checked(nodes), level
+        if nodes != "both":
+            _checked(nodes)
+        self.pool, self.nodes, self.level = CopyPool(copies), nodes, level
 
     def forward(self, states: Tensor, bag: Bag, graphs: Graphs) -> Tensor:
-        """Read out, ``(R, C) -> (G, C)`` or ``(N, C)``."""
+        """Read out, ``(R, C) -> (G, C)``, ``(G, 2 C)`` or ``(N, C)``."""
         return self.finish(self.part(states, bag, graphs), graphs)
 
     def part(self, states: Tensor, bag: Bag, graphs: Graphs) -> Pooled:
@@ -71,9 +75,16 @@ class CopiesThenNodes(nn.Module):
         """Pool the nodes, ``(N, ...) -> (G, ...)``; nodes as they are in node tasks."""
         if self.level == "node":
             return nodes
+        if self.nodes == "sum":
+            return segment_sum(nodes, graphs.batch, graphs.num_graphs)
+        return self.of_means(segment_mean(nodes, graphs.batch, graphs.ptr), graphs.sizes)
+
+    def of_means(self, means: Tensor, sizes: Tensor) -> Tensor:
+        """The vectors of graphs of which the means over the nodes are known, ``(G, ..., C)`` and ``(G,)``."""
         if self.nodes == "mean":
-            return segment_mean(nodes, graphs.batch, graphs.ptr)
-        return segment_sum(nodes, graphs.batch, graphs.num_graphs)
+            return means
+        sums = means * sizes.to(means.dtype).view(-1, *([1] * (means.dim() - 1)))
+        return sums if self.nodes == "sum" else torch.cat([means, sums], dim=-1)
 
     def extra_repr(self) -> str:
         return f"{self.nodes}, level={self.level}"
@@ -83,19 +94,20 @@ class NodesThenCopies(nn.Module):
     """Pool the nodes of each copy, then the copies of each graph; the inner map may look at copies in between.
 
     Args:
-        nodes: mean or sum over a copy's nodes, or `root` for its root alone (an unmarked copy counts by its mean).
+        nodes: mean or sum over a copy's nodes, both side by side, or `root` for its root alone (an unmarked copy counts
+            by its mean).
         copies: mean or sum over the copies.
         between: what each copy's vector passes through, C to C' channels; None leaves it.
     """
 
     def __init__(
         self,
-        nodes: NodePooling | Literal["root"] = "mean",
+        nodes: GraphReadout | Literal["root"] = "mean",
         copies: NodePooling = "mean",
         between: nn.Module | None = None,
     ) -> None:
         super().__init__()
-        self.nodes = nodes if nodes == "root" else _checked(nodes)
+        self.nodes = nodes if nodes in ("root", "both") else _checked(nodes)
         self.copies, self.between = _checked(copies), between
 
     def forward(self, states: Tensor, bag: Bag, graphs: Graphs) -> Tensor:
@@ -117,6 +129,8 @@ class NodesThenCopies(nn.Module):
         mean = group_mean(states, bag.copy, count)
         if self.nodes == "mean":
             return mean
+        if self.nodes == "both":
+            return torch.cat([mean, segment_sum(states, bag.copy, count)], dim=1)
         at_root = (bag.node == bag.root).unsqueeze(1)
         roots = segment_sum(states.where(at_root, 0.0), bag.copy, count)
         return torch.where((bag.roots == NO_PICK).unsqueeze(1), mean, roots)
@@ -134,7 +148,9 @@ class NodesThenCopies(nn.Module):
         return f"{self.nodes}, {self.copies}"
 
 
-def _checked(how: NodePooling) -> NodePooling:
+def _checked(how: Pooling) -> Pooling:
     if how not in ("mean", "sum"):
-        raise ValueError(f"nodes and vectors of copies are pooled by 'mean' or 'sum' (got '{how}')")
+        raise ValueError(
+            f"nodes and vectors of copies are pooled by 'mean' or 'sum', nodes also by 'both' (got '{how}')"
+        )
     return how

@@ -104,6 +104,8 @@ class PlainForm(nn.Module):
             copies = shared_edges(batch, [unmarked, *(mark(pick, batch) for pick in picks)])
         states = encode(cast(AnyEncoder, self.model.encoder), batch, copies)
         vectors = self.read(states, copies, batch)
+        if self.model.vector_norm is not None:
+            vectors = self.model.vector_norm(vectors)
         if batch.descriptors is not None:
             vectors = torch.cat([vectors, batch.descriptors.to(vectors.dtype)], dim=1)
         starts = batch.ptr
@@ -115,16 +117,19 @@ class PlainForm(nn.Module):
         readout = self.model.readout
         if isinstance(readout, NodesThenCopies):
             each = segment_sum(states, batch.batch, batch.num_graphs)  # (G, S, C)
-            if readout.nodes == "mean":
-                each = graph_mean(states, batch)
+            if readout.nodes != "sum":
+                mean = graph_mean(states, batch)
+                each = mean if readout.nodes == "mean" else torch.cat([mean, each], dim=-1)
             return each.mean(1) if readout.copies == "mean" else each.sum(1)
         assert isinstance(readout, CopiesThenNodes)
         nodes = pool_copies(states, copies, batch, readout.pool)
         if readout.level == "node":
             return nodes
-        if readout.nodes == "mean":
-            return graph_mean(nodes, batch)
-        return segment_sum(nodes, batch.batch, batch.num_graphs)
+        sums = segment_sum(nodes, batch.batch, batch.num_graphs)
+        if readout.nodes == "sum":
+            return sums
+        means = graph_mean(nodes, batch)
+        return means if readout.nodes == "mean" else torch.cat([means, sums], dim=-1)
 
     def picks(self, batch: PlainBatch) -> list[Tensor]:
         """The node that each step picks in each graph, T times ``(G,)``; none where all or no nodes are marked."""

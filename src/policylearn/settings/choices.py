@@ -7,6 +7,8 @@ from typing import Literal
 NormKind = Literal["batch", "layer", "none"]
 CopyPooling = Literal["mean", "sum", "min"]
 NodePooling = Literal["mean", "sum"]
+GraphReadout = Literal["mean", "sum", "both"]
+"""How the nodes of a graph become its vector; a mean alone does not know how many there were."""
 Mode = Literal["incremental", "paper"]
 CostBaseline = Literal["batch", "past", "prefix", "all"]
 EstimatorName = Literal["reinforce", "rloo", "straight_through", "gapped", "imle"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
 
-from policylearn.settings.choices import CopyPooling, NodePooling, PoolingOrder
+from policylearn.settings.choices import CopyPooling, GraphReadout, PoolingOrder
 from policylearn.settings.model_config import BagConfig, NetworkConfig, PolicyConfig
 from policylearn.settings.ranges import (
     AboveZero,
@@ -191,8 +191,9 @@ class RunConfig:
     selection: PolicyConfig = field(default_factory=PolicyConfig)
     pooling: CopyPooling = "mean"
     """How the prediction network pools the copies of a node."""
-    readout: NodePooling = "mean"
-    """How nodes are pooled to a graph vector."""
+    readout: GraphReadout = "mean"
+    """How nodes are pooled to a graph vector: their mean, their sum, or both side by side, with a batch norm before the
+    head. A mean alone does not know how large the graph is."""
     order: PoolingOrder = "copies"
     """What is pooled first: the copies of each node, or the nodes of each copy."""
     bag: BagConfig = field(default_factory=BagConfig)
