@@ -55,7 +55,7 @@ def test_outputs_are_those_of_all_nodes(policy: str, level: str, dtype: torch.dt
 
 
 @pytest.mark.parametrize("pooling", ["mean", "sum", "min"])
-@pytest.mark.parametrize("readout", ["mean", "sum"])
+@pytest.mark.parametrize("readout", ["mean", "sum", "both"])
 @pytest.mark.parametrize("norm", ["layer", "batch"])
 def test_every_pooling_and_norm(pooling: str, readout: str, norm: str) -> None:
     changes = {"pooling": pooling, "readout": readout, "norm": norm, "dtype": torch.float64}

@@ -43,11 +43,13 @@ def random_graphs(count: int, seed: int) -> list[Data]:
     return found
 
 
-def small_model(policy: PolicyConfig, **changes: object) -> SubgraphGNN:
+def small_model(
+    policy: PolicyConfig, *, readout: str = "mean", order: str = "copies", **changes: object
+) -> SubgraphGNN:
     """A model with random weights and norm statistics, in evaluation."""
     torch.manual_seed(0)
     network = NetworkConfig(channels=8, layers=2, **changes)  # type: ignore[arg-type]
-    model = build_model(ModelConfig(**FEATURES, policy=policy, prediction=network))  # type: ignore[arg-type]
+    model = build_model(ModelConfig(**FEATURES, policy=policy, prediction=network, readout=readout, order=order))  # type: ignore[arg-type]
     for buffer in model.buffers():
         buffer.data.uniform_(0.5, 1.5)
     return model.eval()
@@ -92,6 +94,15 @@ def test_the_plain_form_is_the_model(name: str) -> None:
     torch.testing.assert_close(outputs, model(batch), rtol=1e-5, atol=1e-5)
     if len(picks):
         assert torch.equal(picks, model.select(batch).local_roots(batch.ptr))
+
+
+@pytest.mark.parametrize("readout", ["sum", "both"])
+@pytest.mark.parametrize("order", ["copies", "nodes"])
+@torch.inference_mode()
+def test_the_plain_form_has_every_readout(readout: str, order: str) -> None:
+    model = small_model(POLICIES["learned"], readout=readout, order=order)
+    batch, given = tensors(random_graphs(40, seed=1))
+    torch.testing.assert_close(Flat(model)(*given)[0], model(batch), rtol=1e-5, atol=1e-5)
 
 
 @pytest.mark.parametrize("name", ["learned", "random", "full"])
