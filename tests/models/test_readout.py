@@ -7,7 +7,6 @@ import torch
 from torch_geometric.data import Batch, Data
 
 from policylearn.data import Task
-from policylearn.models import ModelConfig, build_model
 from tests.graphs import batch_of, molecules, permuted, small_model, symmetric_graphs
 
 ORDERS = pytest.mark.parametrize("order", ["copies", "nodes"])
@@ -62,6 +61,10 @@ def test_what_the_baseline_looks_at_does_not_move_the_norm(shared: bool) -> None
     torch.testing.assert_close(found[0], found[1], rtol=1e-5, atol=1e-5)
 
 
+@torch.no_grad()
 def test_a_task_of_nodes_has_nothing_to_pool() -> None:
-    with pytest.raises(ValueError, match="use readout 'mean'"):
-        build_model(ModelConfig(level="node", readout="both"))
+    batch = batch_of(*molecules(3))
+    outputs = [small_model(level="node", readout=readout).eval()(batch) for readout in ("mean", "sum", "both")]
+    assert len(outputs[0]) == batch.num_nodes
+    assert torch.equal(outputs[0], outputs[1])
+    assert torch.equal(outputs[0], outputs[2])

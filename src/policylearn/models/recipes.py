@@ -83,7 +83,8 @@ def build_model(config: ModelConfig) -> SubgraphGNN:
         encoder = _two_stream(
             network, config, statistics="slot" if shared else "bag", track=network.track_running_stats
         )
-    width = network.channels * (2 if config.readout == "both" else 1)
+    both = config.readout == "both" and config.level == "graph"  # a task of nodes pools none
+    width = 2 * network.channels if both else network.channels
     return SubgraphGNN(
         policy=_build_policy(config, rule, encoder),
         encoder=encoder,
@@ -91,7 +92,7 @@ def build_model(config: ModelConfig) -> SubgraphGNN:
         head=MLP(width + config.descriptors, 2 * network.channels, config.outputs),
         rule=rule,
         columns=_build_columns(config),
-        vector_norm=RowBatchNorm(width) if config.readout == "both" else None,
+        vector_norm=RowBatchNorm(width) if both else None,
         max_rows=config.max_rows,
     )
 
@@ -123,8 +124,6 @@ def build_estimator(policy: PolicyConfig) -> Estimator:
 
 
 def _build_readout(config: ModelConfig) -> Readout:
-    if config.level == "node" and config.readout == "both":
-        raise ValueError("nodes are not pooled in a task of nodes; use readout 'mean'")
     if config.order == "copies":
         return CopiesThenNodes(config.pooling, config.readout, level=config.level)
     if config.level == "node":

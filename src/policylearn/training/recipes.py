@@ -18,8 +18,9 @@ MODERN: dict[str, Any] = {
         "gradient_clip": 1.0,
     },
     "selection": {"estimator": "reinforce"},
+    "readout": "both",
 }
-"""AdamW, warm-up and cosine, clipped gradients, one bag per graph."""
+"""AdamW, warm-up and cosine, clipped gradients, one bag per graph, and vectors that know the size of their graph."""
 
 FOR_TABLES: dict[str, Any] = {
     "data": {"transforms": {"walk_encoding": {}, "descriptors": {}}},

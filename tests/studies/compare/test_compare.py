@@ -78,8 +78,8 @@ def test_picks_per_graph_have_a_column_where_policies_decide() -> None:
 
 
 def test_a_setting_that_came_later_renames_no_record() -> None:
-    """The name that a training of comparisons/tables.yaml had when the first of them was made."""
-    comparison = read_comparison(Path(__file__).parents[3] / "benchmarks" / "comparisons" / "tables.yaml")
+    """The name that a training of comparisons/tables_mean.yaml had when the first of them was made."""
+    comparison = read_comparison(Path(__file__).parents[3] / "benchmarks" / "comparisons" / "tables_mean.yaml")
     first = next(job for job in jobs_of(comparison) if job.variant == "random")
     assert first.record == "freesolv/random-0-349d8a6b"
 
