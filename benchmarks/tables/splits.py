@@ -7,9 +7,9 @@ seed. The split says train, val or test, which policylearn and chemprop both und
 
 from __future__ import annotations
 
+import argparse
 import csv
 import io
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -120,11 +120,12 @@ def split_words(parts: dict[str, NDArray[Any]], rows: int) -> list[str]:
 
 def main() -> None:
     """Write every file."""
-    if len(sys.argv) != 2:
-        raise SystemExit("usage: python -m benchmarks.tables.splits FOLDER")
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.tables.splits", description=__doc__)
+    parser.add_argument("folder", type=Path, help="where the files go")
+    folder = parser.parse_args().folder
     for table in TABLES.values():
         for seed in range(table.seeds):
-            print(split_file(Path(sys.argv[1]), table, seed))
+            print(split_file(folder, table, seed))
 
 
 if __name__ == "__main__":
