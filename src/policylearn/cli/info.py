@@ -165,7 +165,8 @@ def describe_policy(config: RunConfig) -> Iterable[tuple[str, str]]:
     if selection.learns:
         norm = "batch norm over the whole bag" if selection.mode == "paper" else f"{selection.norm} norm"
         yield "selection network", f"{network(selection.network or config.prediction, norm)}"
-    yield "pooling, readout", f"{config.pooling} over copies, {config.readout} over nodes"
+    readout = "mean and sum" if config.readout == "both" else config.readout
+    yield "pooling, readout", f"{config.pooling} over copies, {readout} over nodes"
 
 
 def shown_transform(stored: dict[str, Any]) -> str:
