@@ -7,6 +7,10 @@ norm has its mean in ``before`` and its deviation in ``scale``.
 
 Statistics are taken of the differences to one of the rows, so that a channel that is constant has a spread of exactly
 zero and not of rounding. Sums run over blocks of rows in the rows' own precision and are added up in double precision.
+
+The compiler may reorder additions in `total_of`, `spread_of` and `totals_of` alone, which write nothing. Where a loop
+also writes, it is compiled twice, as vector instructions and one by one, and where its arrays lie closely together in
+memory the latter runs. With additions reordered in one of the two, results would depend on where arrays happen to lie.
 """
 
 from __future__ import annotations
@@ -59,6 +63,35 @@ def product(address, a, a_turned, b, b_turned, out, add):  # type: ignore[no-unt
 
 
 @njit(nogil=True, cache=True, error_model="numpy", fastmath={"reassoc", "contract"})
+def total_of(row):  # type: ignore[no-untyped-def]
+    """The sum of a row."""
+    total = row.dtype.type(0)
+    for c in range(len(row)):
+        total += row[c]
+    return total
+
+
+@njit(nogil=True, cache=True, error_model="numpy", fastmath={"reassoc", "contract"})
+def spread_of(row, mean):  # type: ignore[no-untyped-def]
+    """The sum of a row's squared differences to its mean."""
+    total = row.dtype.type(0)
+    for c in range(len(row)):
+        d = row[c] - mean
+        total += d * d
+    return total
+
+
+@njit(nogil=True, cache=True, error_model="numpy", fastmath={"reassoc", "contract"})
+def totals_of(row, factors):  # type: ignore[no-untyped-def]
+    """The sum of a row, and that of its products with another."""
+    total, products = row.dtype.type(0), row.dtype.type(0)
+    for c in range(len(row)):
+        total += row[c]
+        products += row[c] * factors[c]
+    return total, products
+
+
+@njit(nogil=True, cache=True, error_model="numpy", fastmath={"contract"})
 def norm_relu(x, before, scale, shift, eps, by_row, residual, out, means, inverses):  # type: ignore[no-untyped-def]
     """``out = relu(norm(x + before) * scale + shift)``, plus the residual where it has rows.
 
@@ -71,32 +104,26 @@ def norm_relu(x, before, scale, shift, eps, by_row, residual, out, means, invers
     row = np.empty(width, x.dtype)
     for r in range(len(x)):
         if by_row:
-            total = zero
             for c in range(width):
                 row[c] = x[r, c] + before[c]
-                total += row[c]
-            mean = total / count
-            squares = zero
-            for c in range(width):
-                d = row[c] - mean
-                row[c] = d
-                squares += d * d
-            inverse = one / np.sqrt(squares / count + eps)
+            mean = total_of(row) / count
+            inverse = one / np.sqrt(spread_of(row, mean) / count + eps)
             means[r] = mean
             inverses[r] = inverse
             for c in range(width):
-                row[c] = row[c] * inverse * scale[c] + shift[c]
+                value = (row[c] - mean) * inverse * scale[c] + shift[c]
+                out[r, c] = zero if value <= zero else value
         else:
-            for c in range(width):
+            for c in range(width):  # by way of a row, as out may be x
                 row[c] = (x[r, c] + before[c]) * scale[c] + shift[c]
-        for c in range(width):
-            out[r, c] = zero if row[c] <= zero else row[c]
+            for c in range(width):
+                out[r, c] = zero if row[c] <= zero else row[c]
         if added:
             for c in range(width):
                 out[r, c] += residual[r, c]
 
 
-@njit(nogil=True, cache=True, error_model="numpy", fastmath={"reassoc", "contract"})
+@njit(nogil=True, cache=True, error_model="numpy")
 def layer_gradient(gradient, x, half, means, inverses, to_x, sums):  # type: ignore[no-untyped-def]
     """The gradient of `norm_relu` by row; those of ``before``, ``scale`` and ``shift`` are added to ``sums``."""
     before, scale, shift = half[1], half[2], half[3]
@@ -109,7 +136,6 @@ def layer_gradient(gradient, x, half, means, inverses, to_x, sums):  # type: ign
         own[:] = 0
         for r in range(start, min(start + BLOCK, len(x))):
             mean, inverse = means[r], inverses[r]
-            total, products = zero, zero
             for c in range(width):
                 n = (x[r, c] + before[c] - mean) * inverse
                 passed = gradient[r, c] if n * scale[c] + shift[c] > zero else zero
@@ -118,8 +144,7 @@ def layer_gradient(gradient, x, half, means, inverses, to_x, sums):  # type: ign
                 own[2, c] += passed
                 normed[c] = n
                 inner[c] = g
-                total += g
-                products += g * n
+            total, products = totals_of(inner, normed)
             total /= count
             products /= count
             for c in range(width):
