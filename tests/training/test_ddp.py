@@ -8,7 +8,9 @@ import sys
 from pathlib import Path
 
 import pytest
+import torch
 
+from policylearn.settings import RunConfig
 from policylearn.training import fit, load_run, load_source, to_yaml, with_setting
 from policylearn.training.folds import read_history
 from tests.training.tiny import tiny_config, write_graphs
@@ -23,6 +25,27 @@ fit(config, load_source(config.data), Path(sys.argv[2]), resume=True)
 """
 
 
+def run_pair(config: RunConfig, tmp_path: Path) -> Path:
+    """Train in two processes, and give the folder."""
+    (tmp_path / "config.yaml").write_text(to_yaml(with_setting(config, "fit.devices", 2)))
+    script = tmp_path / "script.py"
+    script.write_text(SCRIPT)
+    command = [sys.executable, str(script), str(tmp_path / "config.yaml"), str(tmp_path / "pair")]
+    clean = {key: value for key, value in os.environ.items() if key not in ("LOCAL_RANK", "NODE_RANK", "WORLD_SIZE")}
+    done = subprocess.run(command, env=clean | {"OMP_NUM_THREADS": "1"}, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    return tmp_path / "pair"
+
+
+def test_past_costs_are_those_of_all_processes(tmp_path: Path) -> None:
+    """A graph comes to one process in this epoch and to the other in the next: both know what it cost."""
+    config = tiny_config(write_graphs(tmp_path / "tiny.npz"), fit={"epochs": 1, "batch_size": 12})
+    state = torch.load(run_pair(config, tmp_path) / "checkpoints" / "last.ckpt", weights_only=False)["state_dict"]
+    known = state["past_costs"].isfinite()
+    train = load_source(config.data).dataset.splits[0].train
+    assert set(known.nonzero().flatten().tolist()) == set(train.tolist())
+
+
 @pytest.mark.parametrize("norm", ["layer", "batch"])
 def test_two_processes(norm: str, tmp_path: Path) -> None:
     """Layer norm and picks without sampling: the same losses. Batch norm: statistics are per process, but it trains."""
@@ -34,13 +57,7 @@ def test_two_processes(norm: str, tmp_path: Path) -> None:
         optim={"learning_rate": 0.01},
     )
     alone = fit(config, load_source(config.data), tmp_path / "alone").folder
-    (tmp_path / "config.yaml").write_text(to_yaml(with_setting(config, "fit.devices", 2)))
-    script = tmp_path / "script.py"
-    script.write_text(SCRIPT)
-    command = [sys.executable, str(script), str(tmp_path / "config.yaml"), str(tmp_path / "pair")]
-    clean = {key: value for key, value in os.environ.items() if key not in ("LOCAL_RANK", "NODE_RANK", "WORLD_SIZE")}
-    done = subprocess.run(command, env=clean | {"OMP_NUM_THREADS": "1"}, capture_output=True, text=True, timeout=300)
-    assert done.returncode == 0, done.stderr
+    run_pair(config, tmp_path)
     one, two = (read_history(folder / "history.csv") for folder in (alone, tmp_path / "pair"))
     assert len(two["loss"]) == 4
     if norm == "layer":

@@ -23,7 +23,7 @@ from policylearn.settings.run_config import OptimConfig
 from policylearn.settings.run_files import RunError
 from policylearn.training.asam import Asam, scaled_weights
 from policylearn.training.evaluation import scored
-from policylearn.training.processes import several_processes, share_of_labels
+from policylearn.training.processes import rows_of_all, several_processes, share_of_labels
 
 CHOICE = "choice"
 """The name of what chooses the epoch where the validation metric cannot be worked out: the loss on that part."""
@@ -109,15 +109,26 @@ class RunModule(lightning.LightningModule):
         if self.passes > 1:  # ASAM looks at a batch twice; the first time counts
             return loss
         if remembers:
-            costs = step.costs.to(self.past_costs.dtype)
-            seen = batch.past_cost.isfinite()
-            self.past_costs[batch.index] = torch.where(seen, (batch.past_cost + costs) / 2, costs)
+            self._remember(batch.index, batch.past_cost, step.costs.to(self.past_costs.dtype))
         shown = shown.double().cpu()
         if not several_processes() and not shown.isfinite():  # of several, all must stop at once
             raise DivergedError(self.current_epoch + 1, batch_idx + 1, self.optim.learning_rate)
         self.loss_sum += shown
         self.loss_count += 1
         return loss
+
+    def _remember(self, index: Tensor, past: Tensor, costs: Tensor) -> None:
+        """Move the running means of these graphs' costs; every process knows all graphs', which it may see next.
+
+        Args:
+            index: the graphs, ``(G,)``.
+            past: their means so far, NaN where there is none.
+            costs: what they cost now.
+        """
+        costs = torch.where(past.isfinite(), (past + costs) / 2, costs)
+        if several_processes():
+            index, costs = rows_of_all(index), rows_of_all(costs)
+        self.past_costs[index] = costs
 
     def on_train_batch_start(self, batch: Batch, batch_idx: int) -> None:
         """No pass over this batch yet."""

@@ -138,6 +138,19 @@ def share_of_labels(known: Tensor) -> Tensor:
     return known * distributed.get_world_size() / total.clamp(min=1)
 
 
+def rows_of_all(rows: Tensor) -> Tensor:
+    """The rows of all processes, those of the first one first; each may have another number of them, ``(R, ...)``."""
+    counts = torch.zeros(distributed.get_world_size(), dtype=torch.int64, device=rows.device)
+    counts[distributed.get_rank()] = len(rows)
+    distributed.all_reduce(counts)
+    most = int(counts.max())
+    padded = rows.new_zeros(most, *rows.shape[1:])
+    padded[: len(rows)] = rows
+    every = [torch.empty_like(padded) for _ in counts]
+    distributed.all_gather(every, padded)
+    return torch.cat([one[:count] for one, count in zip(every, counts.tolist(), strict=True)])
+
+
 @contextmanager
 def _others_there() -> Iterator[None]:
     try:
