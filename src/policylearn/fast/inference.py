@@ -63,8 +63,8 @@ class FixedLayer:
                 np.empty((count if kept else 0, h.shape[1]), dtype),
             )
             sum_messages(at.start, at.stop, *given, x, own)
-            hidden, rows = np.empty((count, len(one[0])), dtype), np.empty((2, count), dtype)
-            mlp_forward(address, x, one, two, self.by_row, own, hidden, hidden, new[at], new[at], rows, rows)
+            rows = np.empty((2, count), dtype)
+            mlp_forward(address, x, one, two, self.by_row, own, x[:0], new[at], new[at], rows, rows)
 
         return lists.pieces(), (work,)
 

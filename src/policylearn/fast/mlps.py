@@ -117,11 +117,9 @@ class LayerNormMLP(CompiledMLP):
             at = piece.rows
             mapped, mapped_two = (rows[at] for rows in self.mapped)
             rows, rows_two = (kept[:, at] for kept in self.memory)
-            hidden = np.empty_like(mapped)
             mlp_forward(
-                self.gemm, self.x[at], *self.halves, True, residual[at], mapped, hidden, mapped_two, out[at],
-                rows, rows_two,
-            )  # fmt: skip
+                self.gemm, self.x[at], *self.halves, True, residual[at], mapped, mapped_two, out[at], rows, rows_two
+            )
 
         return [(work, None)]
 
