@@ -85,7 +85,7 @@ class ConeStates:
         cones = Cones.around(network.graphs.rows, roots, network.depth)
         count = int(cones.ends[0])
         marked = network.marked(cones, torch.ones(count, 1))
-        both = network.unmarked.with_marked(marked)
+        both = network.unmarked.with_marked(marked, apart=True)
         assert marked.marks is not None, "there are two streams"
         own = self.features[cones.node_of[marked.features.firsts]]
         given = _marked_input(own, 1), np.ones((marked.marks.counts[0], 1), own.dtype)

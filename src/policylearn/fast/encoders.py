@@ -35,10 +35,12 @@ class CompiledTwoStreamEncoder(TwoStreamEncoder):
             bag: the copies.
             unmarked: what `unmarked` gave, which is not computed again then.
         """
-        network = self._network(graphs, bag)
+        if bag.marks.requires_grad or not bag.shares_edges:
+            return None
+        network = self._network(graphs, bag) if unmarked is None else unmarked.network
         if network is None:
             return None
-        found = MarkedRows.of(network, bag)
+        found = MarkedRows.of(network, bag, apart=unmarked is not None)
         if unmarked is not None and found.cones is None:
             return network.spread(unmarked.states, network.unmarked, found.place)
         computed = found.both if unmarked is None else found.marked

@@ -156,8 +156,8 @@ class MarkedRows:
         return MarkedRows(bag.num_nodes, None, bag.marks[:0], known, known, as_array(bag.node))
 
     @staticmethod
-    def of(network: MergedNetwork, bag: Bag) -> MarkedRows:
-        """Those of a bag."""
+    def of(network: MergedNetwork, bag: Bag, *, apart: bool = False) -> MarkedRows:
+        """Those of a bag; ``apart`` where rows of the unmarked graphs are known and go through no layer again."""
         marked = bag.marks.any(1).nonzero().squeeze(1)
         if not len(marked):
             return MarkedRows.nowhere(network, bag)
@@ -169,7 +169,9 @@ class MarkedRows:
         marks = bag.marks[own[: cones.ends[0]]]
         classes = network.marked(cones, marks)
         place = bag.node.index_copy(0, own, bag.num_nodes + torch.arange(len(own)))
-        return MarkedRows(bag.num_nodes, cones, marks, classes, network.unmarked.with_marked(classes), as_array(place))
+        return MarkedRows(
+            bag.num_nodes, cones, marks, classes, network.unmarked.with_marked(classes, apart=apart), as_array(place)
+        )
 
     def weights(self, bag: Bag) -> list[Array]:
         """How many rows of the bag each row behind each layer stands for."""

@@ -109,10 +109,11 @@ class Classes:
         self.counts.append(len(own))
         self.lists.append((own, ptr, sender, kind))
 
-    def with_marked(self, marked: Classes) -> Classes:
-        """These of the unmarked graphs and those of marked copies together."""
+    def with_marked(self, marked: Classes, *, apart: bool = False) -> Classes:
+        """These of the unmarked graphs and those of marked copies together; ``apart`` leaves the lists out."""
         lists = []
-        for (own, ptr, *rest), (more_own, more_ptr, *more) in zip(self.lists, marked.lists, strict=True):
+        every = zip([] if apart else self.lists, [] if apart else marked.lists, strict=True)
+        for (own, ptr, *rest), (more_own, more_ptr, *more) in every:
             joined = (np.concatenate(both) for both in zip(rest, more, strict=True))
             ptr = np.concatenate([ptr, ptr[-1] + more_ptr[1:]])
             lists.append((np.concatenate([own, more_own]), ptr, *joined))
@@ -153,12 +154,12 @@ class NetworkClasses:
     features: Classes
     marks: Classes | None
 
-    def with_marked(self, marked: NetworkClasses) -> NetworkClasses:
+    def with_marked(self, marked: NetworkClasses, *, apart: bool = False) -> NetworkClasses:
         """See `Classes`."""
-        features = self.features.with_marked(marked.features)
+        features = self.features.with_marked(marked.features, apart=apart)
         if self.marks is None or marked.marks is None:
             return NetworkClasses(features, None)
-        return NetworkClasses(features, self.marks.with_marked(marked.marks))
+        return NetworkClasses(features, self.marks.with_marked(marked.marks, apart=apart))
 
     def marks_of(self) -> list[Array]:
         """The class of the marks that each class of the features has, in front of each layer."""
