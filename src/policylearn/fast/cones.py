@@ -24,6 +24,9 @@ from policylearn.settings import CopyPooling
 COPIES = 1 << 13
 """Nodes of the copies that are worked on together, so few that their rows stay in the cache."""
 
+FEW = 1 << 8
+"""With fewer nodes of copies there is one thread; a copy goes through all layers before threads meet."""
+
 SCORED = 1 << 12
 """Nodes that are scored together."""
 
@@ -116,7 +119,7 @@ class ConeStates:
             first, last = piece.nodes
             found.append((*self.around(roots[first:last]), first))
 
-        Pieces(np.concatenate([[0], ends]), COPIES).each(work)
+        Pieces(np.concatenate([[0], ends]), COPIES, FEW).each(work)
         return sorted(found, key=lambda one: one[2])
 
     def _chunks(self, roots: Tensor, max_rows: int) -> Iterator[tuple[int, int]]:
