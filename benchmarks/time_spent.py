@@ -25,7 +25,7 @@ from policylearn.training import DataConfig, load_source
 
 STEPS = 10
 GROUPS = {
-    "sums along edges": ("message_loops.py", "cone_loops.py"),
+    "sums along edges": ("message_loops.py", "cone_loops.py", "merge_loops.py"),
     "maps with norms, relus and residual": ("mlp_loops.py",),
     "torch's own backward pass": ("run_backward",),
     "Adam": ("adam", "optimizer.py"),

@@ -6,11 +6,11 @@ from types import ModuleType
 
 import pytest
 
-from benchmarks import ablation_table, systems_table
+from benchmarks import ablation_table, step_goals, systems_table
 from benchmarks.page import PAGE, begin, end, with_table
 
 
-@pytest.mark.parametrize("table", [ablation_table, systems_table], ids=lambda module: module.__name__)
+@pytest.mark.parametrize("table", [ablation_table, step_goals, systems_table], ids=lambda module: module.__name__)
 def test_the_table_is_made_from_the_record(table: ModuleType) -> None:
     page = PAGE.read_text()
     assert table.written(page) == page, f"run python -m {table.__name__}"

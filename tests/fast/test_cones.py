@@ -12,9 +12,9 @@ from torch import Tensor, nn
 from torch_geometric.data import Batch, Data
 
 from policylearn.bags import NO_PICK, Graphs, Selection
-from policylearn.fast import accelerate, cones, inference
+from policylearn.fast import accelerate, cones, threads
+from policylearn.fast.cone_rows import Cones
 from policylearn.fast.cones import ConeStates
-from policylearn.fast.inference import Cones
 from policylearn.fast.rows import Rows
 from policylearn.models import SubgraphGNN
 from policylearn.nn import Features
@@ -118,11 +118,12 @@ def test_copies_in_parts(max_rows: int) -> None:
 
 
 def test_pieces_of_any_size(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Small pieces make a small graph one that is too large for a single thread."""
-    monkeypatch.setattr(inference, "PIECE", 3)
+    monkeypatch.setattr(threads, "PIECE", 3)
+    threads.row_pieces.cache_clear()
     monkeypatch.setattr(cones, "COPIES", 20)
     model = trained(small_model("learned", picks=3, layers=3, dtype=torch.float64))
     plain, by_cones = both_ways(model, batch_of(*molecules(12), data_of(nx.path_graph(700))))
+    threads.row_pieces.cache_clear()
     assert torch.allclose(plain, by_cones, atol=1e-9)
 
 

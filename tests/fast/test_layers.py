@@ -115,7 +115,7 @@ def outcome(layer: Layer, bag: Bag, edges: str, marks: int) -> list[Tensor]:
 def steps(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """What was called in place of the plain forward pass."""
     seen: list[str] = []
-    for name in ("layer_step", "infer_layer"):
+    for name in ("network_step", "infer_layers"):
         real = getattr(twins, name)
         monkeypatch.setattr(twins, name, lambda *a, name=name, real=real: seen.append(name) or real(*a))
     return seen
@@ -151,7 +151,7 @@ def test_at_inference_too(norm: str, marks: int, edges: str, small: Bag, steps: 
         outs = [layer(*states(small, marks), small, attributes) for layer in (plain, fast)]
     for a, b in zip(*([out] if isinstance(out, Tensor) else out for out in outs), strict=True):
         assert torch.allclose(a, b, atol=1e-9)
-    assert steps == ["infer_layer"]
+    assert steps == ["infer_layers"]
 
 
 @pytest.mark.parametrize("norm", ["batch", "layer"])
@@ -266,7 +266,7 @@ def test_dropout_is_left_to_torch(norm: str, marks: int, small: Bag, steps: list
         outs.append(out if isinstance(out, Tensor) else out[0])
     assert torch.allclose(*outs, atol=1e-8)
     assert ((outs[0] - states(small, marks)[0]).abs() < 1e-12).float().mean() > 0.3
-    assert steps == ["layer_step"]
+    assert steps == ["network_step"]
 
 
 def test_a_constant_channel_has_no_spread_at_all() -> None:
@@ -323,7 +323,7 @@ def test_maps_of_other_widths(norm: str, hidden: int, small: Bag, steps: list[st
             stream.conv = GIN(nn.Linear(inputs, hidden), build_norm(norm, hidden), nn.Linear(hidden, CHANNELS)).double()
         runs.append(outcome(compiled(layer) if fast else layer, small, "none", 2))
     assert all(torch.allclose(a, b, atol=1e-9) for a, b in zip(*runs, strict=True))
-    assert steps == ["layer_step"]
+    assert steps == ["network_step"]
 
 
 def test_each_norm_has_an_epsilon_of_its_own(small: Bag) -> None:

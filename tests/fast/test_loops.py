@@ -7,10 +7,10 @@ from types import ModuleType
 import pytest
 from numba.core.dispatcher import Dispatcher
 
-from policylearn.fast import cone_loops, message_loops, mlp_loops
+from policylearn.fast import cone_loops, merge_loops, message_loops, mlp_loops
 
 
-@pytest.mark.parametrize("module", [cone_loops, message_loops, mlp_loops])
+@pytest.mark.parametrize("module", [cone_loops, merge_loops, message_loops, mlp_loops])
 def test_loops_call_only_those_of_their_own_file(module: ModuleType) -> None:
     loops = {name: value for name, value in vars(module).items() if isinstance(value, Dispatcher)}
     assert loops

@@ -13,11 +13,18 @@ from typing import Literal, TypeVar, cast, get_args
 from torch import nn
 
 from policylearn.bags import MarkNodes
+from policylearn.fast.encoders import CompiledSingleStreamEncoder, CompiledTwoStreamEncoder
 from policylearn.fast.layers import CompiledSingleStreamLayer, CompiledTwoStreamLayer, why_not
-from policylearn.fast.reach import CompiledTwoStreamEncoder
 from policylearn.fast.twins import CompiledLearnedPolicy, CompiledSubgraphGNN
 from policylearn.models import SubgraphGNN
-from policylearn.nn import CopiesThenNodes, CopyPool, SingleStreamLayer, TwoStreamEncoder, TwoStreamLayer
+from policylearn.nn import (
+    CopiesThenNodes,
+    CopyPool,
+    SingleStreamEncoder,
+    SingleStreamLayer,
+    TwoStreamEncoder,
+    TwoStreamLayer,
+)
 from policylearn.policies import LearnedPolicy
 
 Kernels = Literal["auto", "compiled", "torch"]
@@ -25,6 +32,10 @@ VARIABLE = "POLICYLEARN_KERNELS"
 LAYERS: dict[type[nn.Module], type[nn.Module]] = {
     TwoStreamLayer: CompiledTwoStreamLayer,
     SingleStreamLayer: CompiledSingleStreamLayer,
+}
+ENCODERS: dict[type[nn.Module], type[nn.Module]] = {
+    TwoStreamEncoder: CompiledTwoStreamEncoder,
+    SingleStreamEncoder: CompiledSingleStreamEncoder,
 }
 
 Model = TypeVar("Model", bound=nn.Module)
@@ -184,8 +195,8 @@ def _rebuild(module: nn.Module, twins: dict[int, nn.Module], cones: set[str], na
     kinds: dict[type[nn.Module], type[nn.Module]] = {SubgraphGNN: CompiledSubgraphGNN}
     if (name or "model") in cones:
         kinds[LearnedPolicy] = CompiledLearnedPolicy
-    if type(module) is TwoStreamEncoder and _all_compiled(module, twins):
-        kinds[TwoStreamEncoder] = CompiledTwoStreamEncoder
+    if type(module) in ENCODERS and _all_compiled(module, twins):
+        kinds |= ENCODERS
     twin = twins[id(module)] = _copy(module, kinds.get(type(module), type(module)))
     twin._modules.update(parts)
     twin.__dict__.update(attributes)

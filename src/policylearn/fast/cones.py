@@ -11,15 +11,21 @@ import torch
 from torch import Tensor, nn
 
 from policylearn.bags import NO_PICK, Graphs
-from policylearn.fast.inference import Cones, FixedLayer, States, marked_rows, unmarked_states
-from policylearn.fast.layers import EdgeValues, in_a_row
-from policylearn.fast.rows import Rows, as_array, empty_rows
-from policylearn.fast.threads import Piece, Pieces
+from policylearn.fast.cone_rows import Cones
+from policylearn.fast.inference import FixedLayer, FixedStates, infer_layers
+from policylearn.fast.merged_network import MergedNetwork
+from policylearn.fast.merged_rows import NetworkClasses
+from policylearn.fast.rows import as_array
+from policylearn.fast.spread import spread
+from policylearn.fast.threads import Array, Piece, Pieces
 from policylearn.nn import TwoStreamEncoder, segment_mean
 from policylearn.settings import CopyPooling
 
 COPIES = 1 << 13
 """Nodes of the copies that are worked on together, so few that their rows stay in the cache."""
+
+FEW = 1 << 8
+"""With fewer nodes of copies there is one thread; a copy goes through all layers before threads meet."""
 
 SCORED = 1 << 12
 """Nodes that are scored together."""
@@ -31,21 +37,23 @@ class ConeStates:
 
     Args:
         graphs: the batch.
-        rows: one per node.
-        layers: the encoder's, with norms that need nothing from the batch.
-        states: of the unmarked graphs.
+        network: the encoder's layers over classes of rows, with norms that need nothing from the batch.
+        layers: these layers.
+        features: of the nodes.
+        states: of the unmarked graphs' classes in front of the first layer and behind each.
     """
 
     graphs: Graphs
-    rows: Rows
+    network: MergedNetwork
     layers: list[FixedLayer]
-    states: States
+    features: Array
+    states: list[FixedStates]
 
     @staticmethod
     def of(encoder: TwoStreamEncoder, graphs: Graphs) -> ConeStates | None:
         """Compute the unmarked graphs; None where norms, dropout, gradients or the tensors do not allow for cones.
 
-        Gradients do not go through these; see `fast.reach` for what is done in training.
+        Gradients do not go through these; see `fast.encoders` for what is done in training.
 
         Args:
             encoder: whose layers are all compiled.
@@ -54,28 +62,39 @@ class ConeStates:
         if torch.is_grad_enabled():
             return None
         features: Tensor = encoder.node_encoder(graphs)
-        nodes = graphs.num_nodes
-        rows = Rows(graphs.adjacency, torch.arange(nodes + 1))
-        found = in_a_row(encoder.layers, features, features.shape[1] + 1, 1)
-        if found is None or not all(parts.fixed for parts in found):
+        network = MergedNetwork.fixed_of(encoder, graphs, features.new_empty(0, 1))
+        if network is None or network.channels != features.shape[1] + 1:
             return None
-        layers = []
-        for parts, layer in zip(found, encoder.layers, strict=True):
-            edges = EdgeValues.of(parts.convs[0], rows, graphs.edge_attr, features.dtype)
-            if not edges.fit(parts.convs[0].lin1.in_features):
-                return None
-            layers.append(parts.fixed_layer(edges, bool(layer.residual)))
-        h = empty_rows(nodes, features.shape[1] + 1, features)
-        h[:, 0] = 0
-        h[:, 1:] = features
-        return ConeStates(
-            graphs, rows, layers, unmarked_states(layers, rows, graphs.ptr, h, torch.zeros_like(h[:, :1]).contiguous())
-        )
+        classes, layers = network.unmarked, network.fixed()
+        assert classes.marks is not None, "there are two streams"
+        own = as_array(features)
+        given = _marked_input(own[classes.features.firsts], 0), np.zeros((classes.marks.counts[0], 1), own.dtype)
+        return ConeStates(graphs, network, layers, own, [given, *infer_layers(layers, classes.rows(), given)])
 
     @cached_property
     def unmarked(self) -> Tensor:
         """The unmarked graphs' node states, ``(N, C)``."""
-        return self.states.last
+        return self._spread(self.states[-1], self.network.unmarked, slice(None))
+
+    @staticmethod
+    def _spread(states: FixedStates, classes: NetworkClasses, rows: slice) -> Tensor:
+        assert classes.marks is not None, "there are two streams"
+        h, p = (torch.from_numpy(one) for one in states)
+        return spread(h, p, classes.features.of_rows[-1][rows], classes.marks.of_rows[-1][rows])
+
+    def around(self, roots: Tensor) -> tuple[Cones, Tensor]:
+        """The cones of copies with these roots, ``(copies, k)``, and their rows' states, ``(R, C)``."""
+        network = self.network
+        cones = Cones.around(network.graphs.rows, roots, network.depth)
+        count = int(cones.ends[0])
+        marked = network.marked(cones, torch.ones(count, 1))
+        both = network.unmarked.with_marked(marked, apart=True)
+        assert marked.marks is not None, "there are two streams"
+        own = self.features[cones.node_of[marked.features.firsts]]
+        given = _marked_input(own, 1), np.ones((marked.marks.counts[0], 1), own.dtype)
+        made = infer_layers(self.layers, marked.rows_beside(both), given, self.states)
+        last = tuple(np.concatenate(pair) for pair in zip(self.states[-1], made[-1], strict=True))
+        return cones, self._spread(last, both, slice(self.graphs.num_nodes, None))  # type: ignore[arg-type]
 
     def _sizes(self, roots: Tensor) -> Tensor:
         """Nodes of each copy's graph: so many rows it has at most."""
@@ -98,10 +117,9 @@ class ConeStates:
 
         def work(piece: Piece) -> None:
             first, last = piece.nodes
-            cones = Cones.around(self.rows, roots[first:last], len(self.layers))
-            found.append((cones, marked_rows(self.layers, self.states, self.rows, cones), first))
+            found.append((*self.around(roots[first:last]), first))
 
-        Pieces(np.concatenate([[0], ends]), COPIES).each(work)
+        Pieces(np.concatenate([[0], ends]), COPIES, FEW).each(work)
         return sorted(found, key=lambda one: one[2])
 
     def _chunks(self, roots: Tensor, max_rows: int) -> Iterator[tuple[int, int]]:
@@ -113,6 +131,13 @@ class ConeStates:
             end = max(start + 1, int(torch.searchsorted(ends, taken + max_rows, right=True)))
             yield start, end
             start = end
+
+
+def _marked_input(features: Array, mark: int) -> Array:
+    """Features behind their mark, ``(R, C) -> (R, 1 + C)``."""
+    rows = np.empty((len(features), features.shape[1] + 1), features.dtype)
+    rows[:, 0], rows[:, 1:] = mark, features
+    return rows
 
 
 class ConePool:

@@ -14,9 +14,9 @@ import torch
 from torch import Tensor, nn
 
 from policylearn.bags import Bag
-from policylearn.fast.inference import FixedLayer, Half, infer_layer
-from policylearn.fast.layer_step import CompiledNorm, LayerStep, layer_step
-from policylearn.fast.rows import DTYPES, Kinds, LayerRows, Rows, as_array, as_rows
+from policylearn.fast.inference import FixedLayer, Half, infer_layers
+from policylearn.fast.network_step import CompiledNorm, LayerSettings, NetworkStep, States, network_step
+from policylearn.fast.rows import DTYPES, Kinds, Rows, as_array
 from policylearn.fast.threads import Array
 from policylearn.nn import (
     GIN,
@@ -100,10 +100,15 @@ def compiled_layer(layer: Layer, h: Tensor, p: Tensor, bag: Bag, edge_attr: Tens
     drops = drops_now(layer)
     residual = layer.residual and not drops
     new: Sequence[Tensor]
+    layer_rows = rows.layer(edges.kinds, width)
     if infers:
-        new = infer_layer(parts.fixed_layer(edges, residual), rows, h, p)
+        given = h.detach().contiguous().numpy(), p.detach().contiguous().numpy()
+        new = [
+            torch.from_numpy(one) for one in infer_layers([parts.fixed_layer(edges, residual)], layer_rows, given)[-1]
+        ]
     else:
-        new = parts.train(h, p, rows, edges, width=width, residual=residual)
+        step = NetworkStep([parts.settings(residual)], layer_rows)
+        new = train_layers([parts], [edges], step, [(h, p)])[-1]
     if not drops:
         return new
     dropped: Tensor = layer.dropout(new[0])
@@ -118,8 +123,25 @@ def remember(norm: RowBatchNorm, found: Array, count: int) -> None:
         variance += norm.momentum * (found[1] * (count / (count - 1)) - variance)
 
 
+def train_layers(parts: Sequence[LayerParts], edges: Sequence[EdgeValues], step: NetworkStep, given: States) -> States:
+    """See `network_step`; norms remember what they find.
+
+    Args:
+        parts: of the layers.
+        edges: of each layer.
+        step: layers and rows.
+        given: features and marks that go in, and what is known in front of the layers.
+    """
+    tensors = [[own.values, *one.weights()] for one, own in zip(parts, edges, strict=True)]
+    new, statistics = network_step(step, given, tensors)
+    for one, found, lists in zip(parts, statistics, step.rows.features, strict=True):
+        for norm, own in zip(one.norms, found, strict=False):  # layer norms found nothing
+            remember(norm, own, lists.total // lists.width)
+    return new
+
+
 def in_a_row(layers: Iterable[nn.Module], like: Tensor, channels: int, marks: int) -> list[LayerParts] | None:
-    """The parts of compiled layers of two streams; None where the loops do not know such tensors, or one drops now.
+    """The parts of compiled layers; None where the loops do not know such tensors, or one drops now.
 
     Args:
         layers: one after the other.
@@ -127,14 +149,15 @@ def in_a_row(layers: Iterable[nn.Module], like: Tensor, channels: int, marks: in
         channels: of the features that go in.
         marks: of the marks that go in.
     """
-    found = []
+    found: list[LayerParts] = []
     for layer in layers:
-        assert isinstance(layer, CompiledTwoStreamLayer), "asked where all layers are compiled"
+        assert isinstance(layer, CompiledTwoStreamLayer | CompiledSingleStreamLayer), "asked where all are compiled"
         parts = LayerParts.of(layer)
         if drops_now(layer) or not parts.fit(like, channels, marks, residual=layer.residual):
             return None
         found.append(parts)
-        channels, marks = (conv.lin2.out_features for conv in parts.convs)
+        channels = parts.convs[0].lin2.out_features
+        marks = parts.convs[1].lin2.out_features if len(parts.convs) > 1 else 0
     return found
 
 
@@ -206,15 +229,9 @@ class LayerParts(NamedTuple):
                 return False
         return not residual or len(self.affine[1][0]) == channels
 
-    def train(
-        self, h: Tensor, p: Tensor, rows: LayerRows, edges: EdgeValues, *, width: int, residual: bool
-    ) -> list[Tensor]:
-        """New features and marks, with statistics of the rows; see `LayerStep`."""
-        step = LayerStep(rows, self.kind, self.eps, width, edges.kinds, edges.shared, residual, self.scales)
-        new, statistics = layer_step(h, p, edges.values, step, self.weights())
-        for norm, found in zip(self.norms, statistics, strict=False):  # layer norms found nothing
-            remember(norm, found, rows.total // width)
-        return new
+    def settings(self, residual: bool) -> LayerSettings:
+        """All but the weights."""
+        return LayerSettings(self.kind, self.eps, residual, len(self.convs))
 
     @property
     def scales(self) -> tuple[Any, Any]:
@@ -225,11 +242,12 @@ class LayerParts(NamedTuple):
     def fixed_layer(self, edges: EdgeValues, residual: bool) -> FixedLayer:
         """The layer as it is at inference."""
         halves = [self._fixed_half(place) for place in range(len(self.norms))]
-        like = self.convs[0].lin1.weight
+        nothing = np.empty((0, 0), halves[0][0].dtype)
         return FixedLayer(
             mlps=list(zip(halves[::2], halves[1::2], strict=True)),
             by_row=self.kind == "layer",
-            edges=(edges.kinds.incoming, as_rows(edges.values, like), *self.scales),
+            values=nothing if edges.values is None else as_array(edges.values),
+            scales=self.scales,
             residual=residual,
         )
 
@@ -247,21 +265,19 @@ class EdgeValues(NamedTuple):
     Args:
         values: ``(K, C)``; None without edge features.
         kinds: the row of each message.
-        shared: whether several messages may have the same row.
     """
 
     values: Tensor | None
     kinds: Kinds
-    shared: bool
 
     @staticmethod
     def of(conv: GIN, rows: Rows, edge_attr: Tensor | None, dtype: torch.dtype) -> EdgeValues:
         """Those of a layer; what no weight has a part in is worked out once per bag."""
         table = conv.edges
         if isinstance(table, CategoricalEdges) and edge_attr is not None:
-            return EdgeValues(table.values().to(dtype), rows.kinds_of(edge_attr, table.sizes, table.index), shared=True)
+            return EdgeValues(table.values().to(dtype), rows.kinds_of(edge_attr, table.sizes, table.index))
         term = conv.edge_term(edge_attr)
-        return EdgeValues(None if term is None else term.values.to(dtype), rows.edge_ids, not rows.shares_edges)
+        return EdgeValues(None, rows.no_kinds) if term is None else EdgeValues(term.values.to(dtype), rows.edge_ids)
 
     def fit(self, width: int) -> bool:
         """Whether there is a vector of that width for each message."""

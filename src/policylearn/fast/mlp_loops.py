@@ -22,6 +22,9 @@ from numba.extending import intrinsic
 
 BLOCK = 64
 
+STRIP = 256
+"""Rows that go through all of a function at once: so few that they stay in the innermost caches."""
+
 
 @intrinsic
 def call_gemm(typing_context, address, arguments):  # type: ignore[no-untyped-def]
@@ -124,6 +127,18 @@ def norm_relu(x, before, scale, shift, eps, by_row, residual, out, means, invers
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
+def again(x, half, means, inverses, out):  # type: ignore[no-untyped-def]
+    """What `norm_relu` gave by row, with the means and inverse deviations that it kept."""
+    before, scale, shift = half[1], half[2], half[3]
+    zero = x.dtype.type(0)
+    for r in range(len(x)):
+        mean, inverse = means[r], inverses[r]
+        for c in range(x.shape[1]):
+            value = (x[r, c] + before[c] - mean) * inverse * scale[c] + shift[c]
+            out[r, c] = zero if value <= zero else value
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
 def layer_gradient(gradient, x, half, means, inverses, to_x, sums):  # type: ignore[no-untyped-def]
     """The gradient of `norm_relu` by row; those of ``before``, ``scale`` and ``shift`` are added to ``sums``."""
     before, scale, shift = half[1], half[2], half[3]
@@ -157,8 +172,8 @@ def layer_gradient(gradient, x, half, means, inverses, to_x, sums):  # type: ign
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
-def column_sums(x, weights, sums):  # type: ignore[no-untyped-def]
-    """Add up the differences to the first row, and their squares, over the rows, each as often as its weight says."""
+def column_sums(x, base, weights, sums):  # type: ignore[no-untyped-def]
+    """Add up the differences to a row, and their squares, over the rows, each as often as its weight says."""
     width = x.shape[1]
     some, square = np.zeros(width, x.dtype), np.zeros(width, x.dtype)
     for start in range(0, len(x), BLOCK):
@@ -167,7 +182,7 @@ def column_sums(x, weights, sums):  # type: ignore[no-untyped-def]
         for r in range(start, min(start + BLOCK, len(x))):
             weight = weights[r]
             for c in range(width):
-                d = x[r, c] - x[0, c]
+                d = x[r, c] - base[c]
                 some[c] += weight * d
                 square[c] += weight * d * d
         for c in range(width):
@@ -212,16 +227,26 @@ def batch_gradient(gradient, x, half, weights, offset, slope, to_x):  # type: ig
 
 @njit(nogil=True, cache=True, error_model="numpy")
 def mlp_forward(  # type: ignore[no-untyped-def]
-    gemm, x, one, two, by_row, residual, mapped, hidden, mapped_two, out, rows, rows_two
+    gemm, x, one, two, by_row, residual, mapped, mapped_two, out, rows, rows_two
 ):
     """Both halves and the residual, with norms that need nothing from other pieces.
 
-    Where no gradient is wanted ``mapped`` may be ``hidden`` and ``mapped_two`` be ``out``.
+    Where no gradient is wanted ``mapped`` may be without rows and ``mapped_two`` be ``out``.
     """
-    product(gemm, x, False, one[0], True, mapped, False)
-    norm_relu(mapped, one[1], one[2], one[3], one[4], by_row, residual[:0], hidden, rows[0], rows[1])
-    product(gemm, hidden, False, two[0], True, mapped_two, False)
-    norm_relu(mapped_two, two[1], two[2], two[3], two[4], by_row, residual, out, rows_two[0], rows_two[1])
+    hiddens = np.empty((min(STRIP, len(x)), len(one[0])), x.dtype)
+    for start in range(0, len(x), STRIP):
+        end = min(start + STRIP, len(x))
+        hidden, second = hiddens[: end - start], mapped_two[start:end]
+        first = mapped[start:end] if len(mapped) > 0 else hidden
+        product(gemm, x[start:end], False, one[0], True, first, False)
+        norm_relu(
+            first, one[1], one[2], one[3], one[4], by_row, residual[:0], hidden, rows[0, start:end], rows[1, start:end]
+        )
+        product(gemm, hidden, False, two[0], True, second, False)
+        norm_relu(
+            second, two[1], two[2], two[3], two[4], by_row, residual[start:end], out[start:end],
+            rows_two[0, start:end], rows_two[1, start:end],
+        )  # fmt: skip
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
@@ -229,15 +254,23 @@ def layer_backward(  # type: ignore[no-untyped-def]
     gemm, gradient, x, one, two, mapped, mapped_two, rows, rows_two, to_x, to_weight, to_weight_two, sums, sums_two
 ):
     """The gradient of `mlp_forward` with layer norms; those of weights and vectors are added to what is there."""
-    behind = np.empty_like(mapped_two)
-    layer_gradient(gradient, mapped_two, two, rows_two[0], rows_two[1], behind, sums_two)
-    hidden, to_hidden = np.empty_like(mapped), np.empty_like(mapped)
-    norm_relu(mapped, one[1], one[2], one[3], one[4], True, gradient[:0], hidden, rows[0], rows[1])
-    product(gemm, behind, True, hidden, False, to_weight_two, True)
-    product(gemm, behind, False, two[0], False, to_hidden, False)
-    layer_gradient(to_hidden, mapped, one, rows[0], rows[1], hidden, sums)
-    product(gemm, hidden, True, x, False, to_weight, True)
-    product(gemm, hidden, False, one[0], False, to_x, False)
+    most = min(STRIP, len(x))
+    behinds, hiddens = np.empty((most, mapped_two.shape[1]), x.dtype), np.empty((most, mapped.shape[1]), x.dtype)
+    to_hiddens = np.empty_like(hiddens)
+    for start in range(0, len(x), STRIP):
+        end = min(start + STRIP, len(x))
+        behind, hidden, to_hidden = behinds[: end - start], hiddens[: end - start], to_hiddens[: end - start]
+        inner, means, inverses = mapped[start:end], rows[0, start:end], rows[1, start:end]
+        layer_gradient(
+            gradient[start:end], mapped_two[start:end], two, rows_two[0, start:end], rows_two[1, start:end], behind,
+            sums_two,
+        )  # fmt: skip
+        again(inner, one, means, inverses, hidden)
+        product(gemm, behind, True, hidden, False, to_weight_two, True)
+        product(gemm, behind, False, two[0], False, to_hidden, False)
+        layer_gradient(to_hidden, inner, one, means, inverses, hidden, sums)
+        product(gemm, hidden, True, x[start:end], False, to_weight, True)
+        product(gemm, hidden, False, one[0], False, to_x[start:end], False)
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
@@ -249,16 +282,25 @@ def narrow(wide, channels):  # type: ignore[no-untyped-def]
 @njit(nogil=True, cache=True, error_model="numpy")
 def batch_map(gemm, x, weight, mapped, weights, sums):  # type: ignore[no-untyped-def]
     """With batch norms: the linear map, and the sums that the statistics of its output are made of."""
-    product(gemm, x, False, weight, True, narrow(mapped, len(weight)), False)
-    column_sums(mapped, weights, sums)
+    width = mapped.shape[1] // len(weight)
+    for start in range(0, len(mapped), STRIP):
+        end = min(start + STRIP, len(mapped))
+        own = mapped[start:end]
+        product(gemm, x[start * width : end * width], False, weight, True, narrow(own, len(weight)), False)
+        column_sums(own, mapped[0], weights[start:end], sums)
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
 def batch_between(gemm, mapped, one, weight_two, mapped_two, weights, sums):  # type: ignore[no-untyped-def]
     """Norm and relu of the first half, and `batch_map` of the second."""
-    hidden = np.empty_like(mapped)
-    norm_relu(mapped, one[1], one[2], one[3], one[4], False, mapped[:0], hidden, mapped[0], mapped[0])
-    batch_map(gemm, narrow(hidden, weight_two.shape[1]), weight_two, mapped_two, weights, sums)
+    hiddens = np.empty((min(STRIP, len(mapped)), mapped.shape[1]), mapped.dtype)
+    for start in range(0, len(mapped), STRIP):
+        end = min(start + STRIP, len(mapped))
+        hidden, own = hiddens[: end - start], mapped_two[start:end]
+        norm_relu(mapped[start:end], one[1], one[2], one[3], one[4], False, mapped[:0], hidden, mapped[0], mapped[0])
+        inner, outer = weight_two.shape[1], len(weight_two)
+        product(gemm, narrow(hidden, inner), False, weight_two, True, narrow(own, outer), False)
+        column_sums(own, mapped_two[0], weights[start:end], sums)
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
@@ -266,13 +308,25 @@ def batch_back_between(  # type: ignore[no-untyped-def]
     gemm, gradient, mapped, mapped_two, one, two, weights, offset, slope, to_hidden, to_weight_two, sums
 ):
     """From the gradient of the output to that of the hidden rows, and the sums that the first norm needs of it."""
-    behind, hidden = np.empty_like(mapped_two), np.empty_like(mapped)
-    batch_gradient(gradient, mapped_two, two, weights, offset, slope, behind)
-    norm_relu(mapped, one[1], one[2], one[3], one[4], False, mapped[:0], hidden, mapped[0], mapped[0])
+    most = min(STRIP, len(mapped))
+    behinds, hiddens = (
+        np.empty((most, mapped_two.shape[1]), mapped.dtype),
+        np.empty((most, mapped.shape[1]), mapped.dtype),
+    )
     inner, outer = two[0].shape[1], len(two[0])
-    product(gemm, narrow(behind, outer), True, narrow(hidden, inner), False, to_weight_two, True)
-    product(gemm, narrow(behind, outer), False, two[0], False, narrow(to_hidden, inner), False)
-    batch_gradient_sums(to_hidden, mapped, one, sums)
+    for start in range(0, len(mapped), STRIP):
+        end = min(start + STRIP, len(mapped))
+        behind, hidden, own, into = (
+            behinds[: end - start],
+            hiddens[: end - start],
+            mapped[start:end],
+            to_hidden[start:end],
+        )
+        batch_gradient(gradient[start:end], mapped_two[start:end], two, weights[start:end], offset, slope, behind)
+        norm_relu(own, one[1], one[2], one[3], one[4], False, mapped[:0], hidden, mapped[0], mapped[0])
+        product(gemm, narrow(behind, outer), True, narrow(hidden, inner), False, to_weight_two, True)
+        product(gemm, narrow(behind, outer), False, two[0], False, narrow(into, inner), False)
+        batch_gradient_sums(into, own, one, sums)
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
@@ -280,7 +334,12 @@ def batch_back_end(  # type: ignore[no-untyped-def]
     gemm, to_hidden, x, mapped, one, weights, offset, slope, to_x, to_weight
 ):
     """From the gradient of the hidden rows to that of the input."""
-    behind = np.empty_like(mapped)
-    batch_gradient(to_hidden, mapped, one, weights, offset, slope, behind)
-    product(gemm, narrow(behind, len(one[0])), True, x, False, to_weight, True)
-    product(gemm, narrow(behind, len(one[0])), False, one[0], False, to_x, False)
+    behinds = np.empty((min(STRIP, len(mapped)), mapped.shape[1]), mapped.dtype)
+    width = mapped.shape[1] // len(one[0])
+    for start in range(0, len(mapped), STRIP):
+        end = min(start + STRIP, len(mapped))
+        behind, rows = behinds[: end - start], slice(start * width, end * width)
+        batch_gradient(to_hidden[start:end], mapped[start:end], one, weights[start:end], offset, slope, behind)
+        flat = narrow(behind, len(one[0]))
+        product(gemm, flat, True, x[rows], False, to_weight, True)
+        product(gemm, flat, False, one[0], False, to_x[rows], False)

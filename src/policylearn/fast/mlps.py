@@ -12,24 +12,30 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import torch
-from torch import Tensor
 
 from policylearn.fast.gemm import product_address
-from policylearn.fast.rows import LayerRows, as_array
-from policylearn.fast.threads import Array, Piece, Pieces
+from policylearn.fast.rows import RowLists
+from policylearn.fast.threads import Array, Piece, Pieces, Work, each_of
 
-Work = Callable[[Piece], None]
 WorkPhase = tuple[Work, Callable[[], None] | None]
 """What is done with each piece, and with all of them before the next phase; None if there is nothing to wait for."""
 
 
-def run_phases(pieces: Pieces, mlps: Sequence[Sequence[WorkPhase]], before: Sequence[Work] = ()) -> None:
-    """Take every piece through the phases of mlps that work side by side, and first through ``before``."""
-    for phases in zip(*mlps, strict=True):
-        pieces.each(*before, *(work for work, _ in phases))
-        before = ()
-        for _, meet in phases:
+@dataclass(frozen=True)
+class Stages:
+    """What pieces go through: ``before`` together with the first phase, then the other phases."""
+
+    pieces: Pieces
+    phases: Sequence[WorkPhase]
+    before: tuple[Work, ...] = ()
+
+
+def run_phases(streams: Sequence[Stages]) -> None:
+    """Take the pieces of streams that work side by side through their phases, of which all have as many."""
+    for number in range(len(streams[0].phases)):
+        each_of([(one.pieces, (*(() if number else one.before), one.phases[number][0])) for one in streams])
+        for one in streams:
+            meet = one.phases[number][1]
             if meet is not None:
                 meet()
 
@@ -41,7 +47,6 @@ class CompiledMLP:
         flat: weight, bias, scale and shift of each half.
         eps: what the norm of each half adds to variances.
         rows: of which the mlp's are the ones that come out.
-        width: copies of a node whose statistics are apart from each other.
         x: the rows that go in.
     """
 
@@ -49,19 +54,21 @@ class CompiledMLP:
 
     def __init__(
         self,
-        flat: Sequence[Tensor],
+        flat: Sequence[Array],
         eps: Sequence[float],
-        rows: LayerRows,
-        width: int,
-        x: Tensor,
+        rows: RowLists,
+        x: Array,
     ) -> None:
-        arrays = [as_array(weight) for weight in flat]
-        self.dtype = arrays[0].dtype
-        self.halves = [(*arrays[at : at + 4], self.dtype.type(own)) for at, own in zip((0, 4), eps, strict=True)]
-        self.rows, self.threads, self.width = rows, rows.pieces().threads, width
-        self.kept = [x, *(x.new_empty(len(x), len(half[0])) for half in self.halves)]
-        self.x, *self.mapped = (rows.numpy() for rows in self.kept)
+        self.dtype = x.dtype
+        self.halves = [(*flat[at : at + 4], self.dtype.type(own)) for at, own in zip((0, 4), eps, strict=True)]
+        self.rows, self.width, self.pieces = rows, rows.width, rows.pieces()
+        self.x, self.mapped = x, [np.empty((len(x), len(half[0])), self.dtype) for half in self.halves]
         self.gemm = product_address(self.dtype)
+
+    @property
+    def outputs(self) -> int:
+        """Channels that come out."""
+        return self.mapped[1].shape[1]
 
     def forward(self, residual: Array, out: Array) -> list[WorkPhase]:
         """The phases that fill ``out``, ``(R, C)``; the residual may be without rows."""
@@ -77,23 +84,24 @@ class CompiledMLP:
 
     def begin_backward(self, count: int) -> None:
         """Room for the gradients; sums over rows are each thread's own, ``(threads, count, C)`` in double precision."""
-        self.to_x = torch.empty_like(self.kept[0])
-        self.to_weights = [np.zeros((self.threads, *half[0].shape), self.dtype) for half in self.halves]
-        self.sums = [np.zeros((self.threads, count, self.width * len(half[0]))) for half in self.halves]
+        threads = self.pieces.threads
+        self.to_x = np.empty_like(self.x)
+        self.to_weights = [np.zeros((threads, *half[0].shape), self.dtype) for half in self.halves]
+        self.sums = [np.zeros((threads, count, self.width * len(half[0]))) for half in self.halves]
 
     def vectors(self, half: int) -> Sequence[Array]:
         """Gradients of a half's bias, scale and shift."""
         raise NotImplementedError
 
-    def gradients(self) -> list[Tensor]:
+    def gradients(self) -> list[Array]:
         """Gradients of ``flat``."""
         found: list[Array] = []
         for half, weight in enumerate(self.to_weights):
             found += [
-                weight[0] if self.threads == 1 else weight.sum(axis=0),
+                weight[0] if len(weight) == 1 else weight.sum(axis=0),
                 *(vector.astype(self.dtype) for vector in self.vectors(half)),
             ]
-        return [torch.from_numpy(one) for one in found]
+        return found
 
 
 class LayerNormMLP(CompiledMLP):
@@ -109,11 +117,9 @@ class LayerNormMLP(CompiledMLP):
             at = piece.rows
             mapped, mapped_two = (rows[at] for rows in self.mapped)
             rows, rows_two = (kept[:, at] for kept in self.memory)
-            hidden = np.empty_like(mapped)
             mlp_forward(
-                self.gemm, self.x[at], *self.halves, True, residual[at], mapped, hidden, mapped_two, out[at],
-                rows, rows_two,
-            )  # fmt: skip
+                self.gemm, self.x[at], *self.halves, True, residual[at], mapped, mapped_two, out[at], rows, rows_two
+            )
 
         return [(work, None)]
 
@@ -126,7 +132,7 @@ class LayerNormMLP(CompiledMLP):
         from policylearn.fast.mlp_loops import layer_backward
 
         self.begin_backward(3)
-        to_x = self.to_x.numpy()
+        to_x = self.to_x
 
         def work(piece: Piece) -> None:
             at, thread = piece.rows, piece.thread
@@ -175,6 +181,7 @@ class BatchNormMLP(CompiledMLP):
     @cached_property
     def all_weights(self) -> Array:
         """How often each (wide) row counts."""
+        assert self.rows.weights is not None, "rows of batch norms have weights"
         return np.ascontiguousarray(self.rows.weights[:: self.width], self.dtype)
 
     def weights(self, piece: Piece) -> Array:
@@ -197,7 +204,7 @@ class BatchNormMLP(CompiledMLP):
 
         self.memory = []
         normed: list[tuple[Any, ...]] = []
-        seen: list[list[tuple[float, Array, Array]]] = [[] for _ in range(self.threads)]
+        seen: list[list[tuple[float, Array, Array]]] = [[] for _ in range(self.pieces.threads)]
 
         def note(piece: Piece, rows: Array, weights: Array, sums: Array) -> None:
             count = float(weights.sum())
@@ -249,7 +256,7 @@ class BatchNormMLP(CompiledMLP):
         from policylearn.fast.mlp_loops import batch_back_between, batch_back_end, batch_gradient_sums
 
         self.begin_backward(2)
-        to_x, to_hidden = self.to_x.numpy(), np.empty_like(self.mapped[0])
+        to_x, to_hidden = self.to_x, np.empty_like(self.mapped[0])
         one, two = self.normed(0), self.normed(1)
         slopes: list[tuple[Array, Array]] = []
 

@@ -1,11 +1,11 @@
-"""What the compiled loops need of the rows of a bag, as arrays, prepared once per bag."""
+"""Which rows go into a layer and which come out of it, as lists that the compiled loops follow."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from policylearn.bags import Adjacency, Bag
-from policylearn.fast.threads import PIECE, Array, Pieces, kernel_threads
+from policylearn.fast.threads import Array, Pieces, kernel_threads, row_pieces
 
 DTYPES: dict[torch.dtype, Any] = {torch.float32: np.float32, torch.float64: np.float64}
 """What the compiled loops know."""
@@ -27,52 +27,88 @@ def as_array(tensor: Tensor) -> Array:
     return array if array.flags.c_contiguous else np.ascontiguousarray(array)
 
 
-def as_rows(tensor: Tensor | None, like: Tensor) -> Array:
-    """The tensor's numbers, or an array without rows and columns: compiled loops take no None."""
-    return np.empty((0, 0), dtype=DTYPES[like.dtype]) if tensor is None else as_array(tensor)
-
-
-def empty_rows(rows: int, width: int, like: Tensor) -> Tensor:
-    """Room for rows, ``(rows, width)``; numpy asks for large pages, which large arrays are filled much faster with."""
-    return torch.from_numpy(np.empty((rows, width), dtype=DTYPES[like.dtype]))
-
-
-class LayerRows(Protocol):
-    """The rows that go into a layer and those that come out of it.
+@dataclass(frozen=True, eq=False)
+class RowLists:
+    """The rows of one stream that come out of a layer, and of which rows that go in each of them is made.
 
     Args:
-        inside: how many go in.
-        split: where the unmarked graph's rows start among these; at 0, they are the first of all.
-        count: how many come out.
-        total: how many rows of the bag those that come out stand for.
-        weights: how many rows of the bag each that comes out stands for.
-        incoming: what `sum_messages` needs to know of them, from ``node_of`` to ``source``.
-        hearers: what `list_hearers` finds.
+        inside: how many rows go in.
+        own: the row that each was.
+        ptr: where the messages of each start.
+        sender: the row that goes in from which each message comes.
+        kind: the row of the edges' values that each message has.
+        weights: how many rows of the bag each stands for; None where nobody asks.
+        total: how many rows of the bag they all stand for.
+        width: neighbouring rows that no cut may part.
+
+    Shapes:
+        own and weights ``(R,)``, ptr ``(R + 1,)``, sender and kind one entry per message.
     """
 
+    inside: int
+    own: Array
+    ptr: Array
+    sender: Array
+    kind: Array
+    weights: Array | None = None
+    total: int = 0
+    width: int = 1
+
     @property
-    def inside(self) -> int: ...
+    def count(self) -> int:
+        """How many rows come out."""
+        return len(self.own)
+
     @property
-    def split(self) -> int: ...
-    @property
-    def count(self) -> int: ...
-    @property
-    def total(self) -> int: ...
-    @property
-    def weights(self) -> Array: ...
-    @property
-    def incoming(self) -> tuple[Array, ...]: ...
-    @property
-    def hearers(self) -> tuple[Array, Array, Array]: ...
+    def lists(self) -> tuple[Array, Array, Array, Array]:
+        """As `sum_messages` takes them."""
+        return self.own, self.ptr, self.sender, self.kind
+
+    @cached_property
+    def hearers(self) -> tuple[Array, Array, Array]:
+        """See `list_hearers`."""
+        from policylearn.fast.message_loops import list_hearers
+
+        found: tuple[Array, Array, Array] = list_hearers(self.inside, self.own, self.ptr, self.sender)
+        return found
+
     def pieces(self) -> Pieces:
         """The rows that come out, cut for threads."""
+        return row_pieces(self.count, self.width, kernel_threads())
 
     def pieces_inside(self) -> Pieces:
         """Those that go in."""
+        return row_pieces(self.inside, self.width, kernel_threads())
+
+
+@dataclass(frozen=True, eq=False)
+class NetworkRows:
+    """The rows of all layers of a network.
+
+    Args:
+        features: of the features, one per layer.
+        marks: of the marks; none where the network has one stream.
+        marks_of: the row of the marks that each row of the features has, in front of each layer.
+    """
+
+    features: list[RowLists]
+    marks: list[RowLists]
+    marks_of: list[Array]
+
+    @cached_property
+    def features_of(self) -> list[tuple[Array, Array]]:
+        """Which rows of the features have each row of the marks, as pointers and a list, in front of each layer."""
+        from policylearn.fast.message_loops import list_hearers
+
+        found = []
+        for lists, marks_of in zip(self.marks, self.marks_of, strict=True):
+            starts, rows, _ = list_hearers(lists.inside, marks_of, np.zeros(len(marks_of) + 1, np.int64), NONE)
+            found.append((starts, rows))
+        return found
 
 
 class Rows:
-    """Rows ordered by node, the copies of a node side by side, over one adjacency of the nodes.
+    """Whole copies: rows ordered by node, the copies of a node side by side, over one adjacency of the nodes.
 
     Args:
         adjacency: over N nodes.
@@ -83,8 +119,8 @@ class Rows:
     def __init__(self, adjacency: Adjacency, row_ptr: Tensor, *, shares_edges: bool = True) -> None:
         self.adjacency, self.row_ptr, self.shares_edges = adjacency, as_array(row_ptr), shares_edges
         self.target_ptr, self.source = as_array(adjacency.target_ptr), as_array(adjacency.source)
-        self._pieces: dict[int, Pieces] = {}
         self._kinds: dict[object, tuple[Tensor, int, Kinds]] = {}
+        self._layers: dict[tuple[Kinds, int], NetworkRows] = {}
 
     @staticmethod
     def of(bag: Bag) -> Rows:
@@ -104,35 +140,31 @@ class Rows:
         return alike
 
     @property
-    def inside(self) -> int:
-        """As many go into a layer as come out of it."""
+    def count(self) -> int:
+        """How many rows there are."""
         return int(self.row_ptr[-1])
 
-    count = total = inside
-    split = 0
+    def layer(self, kinds: Kinds, width: int) -> NetworkRows:
+        """One layer over these rows, with both streams.
+
+        Args:
+            kinds: of the messages.
+            width: copies of a node whose statistics are apart from each other.
+        """
+        known = self._layers.get((kinds, width))
+        if known is None:
+            own, (ptr, sender, message) = np.arange(self.count), self._copies
+            ones = np.ones(self.count, np.float32)
+            lists = RowLists(self.count, own, ptr, sender, kinds.incoming[message], ones, self.count, width)
+            known = self._layers[kinds, width] = NetworkRows([lists], [lists], [own])
+        return known
 
     @cached_property
-    def weights(self) -> Array:
-        """See `LayerRows`; a row stands for itself."""
-        return np.ones(self.inside, np.float32)
+    def _copies(self) -> tuple[Array, Array, Array]:
+        from policylearn.fast.merge_loops import list_copies
 
-    @property
-    def incoming(self) -> tuple[Array, ...]:
-        """See `LayerRows`."""
-        return self.node_of, self.row_ptr, NONE, NONE, self.target_ptr, self.source
-
-    @cached_property
-    def hearers(self) -> tuple[Array, Array, Array]:
-        """See `LayerRows`."""
-        from policylearn.fast.message_loops import list_hearers
-
-        found: tuple[Array, Array, Array] = list_hearers(self.inside, self.split, *self.incoming)
+        found: tuple[Array, Array, Array] = list_copies(self.row_ptr, self.target_ptr, self.source)
         return found
-
-    @cached_property
-    def node_of(self) -> Array:
-        """The node of each row, ``(R,)``."""
-        return np.repeat(np.arange(len(self.row_ptr) - 1), np.diff(self.row_ptr))
 
     @cached_property
     def source_ptr(self) -> Array:
@@ -144,19 +176,15 @@ class Rows:
         """The target of each message, grouped by source, ``(E,)``."""
         return as_array(self.adjacency.outgoing_targets)
 
-    def pieces(self) -> Pieces:
-        """The rows cut for threads."""
-        threads = kernel_threads()
-        if threads not in self._pieces:
-            self._pieces[threads] = Pieces(self.row_ptr, PIECE)
-        return self._pieces[threads]
-
-    pieces_inside = pieces
-
     @cached_property
     def edge_ids(self) -> Kinds:
         """The column of ``edge_index`` that each message is."""
         return Kinds(self.adjacency, as_array(self.adjacency.edge))
+
+    @cached_property
+    def no_kinds(self) -> Kinds:
+        """For messages that no edge has a part in: all alike."""
+        return Kinds(self.adjacency, np.zeros(len(self.source), np.int64))
 
     def kinds_of(self, edge_attr: Tensor, key: object, index: Callable[[Tensor], Tensor]) -> Kinds:
         """The row of a table that each message has; layers with the same key share it.
@@ -174,7 +202,7 @@ class Rows:
         return known[2]
 
 
-@dataclass
+@dataclass(eq=False)
 class Kinds:
     """The row of the edges' values that each message has, ``(E,)``."""
 

@@ -11,8 +11,8 @@ from torch import Tensor, nn
 
 from policylearn.bags import Bag, Graphs, Selection
 from policylearn.fast.cones import ConePool, ConeStates
+from policylearn.fast.encoders import CompiledTwoStreamEncoder, UnmarkedStates
 from policylearn.fast.memory import keep_freed_memory
-from policylearn.fast.reach import CompiledTwoStreamEncoder, LayerStates
 from policylearn.fast.rows import Rows
 from policylearn.fast.threads import own_threads
 from policylearn.models import SubgraphGNN
@@ -107,7 +107,7 @@ class CompiledBagView(BagView):
     """
 
     rows: Rows | None = None
-    unmarked: LayerStates | None = None
+    unmarked: UnmarkedStates | None = None
 
     def _states(self, selection: Selection, *, unmarked: bool = True) -> tuple[Tensor, Bag]:
         bag, encoder = self.bag_of(selection, unmarked=unmarked), self.policy.encoder
@@ -117,9 +117,9 @@ class CompiledBagView(BagView):
         states = None
         if self.keeps and not selection.picks:
             self.unmarked = encoder.unmarked(self.graphs, bag)
-            states = None if self.unmarked is None else torch.add(*self.unmarked[-1])
+            states = None if self.unmarked is None else self.unmarked.of_nodes()
         elif self.unmarked is not None and not unmarked:
-            states = encoder.reached(self.graphs, bag, self.unmarked)
+            states = encoder.merged(self.graphs, bag, self.unmarked)
         return encoder(self.graphs, bag) if states is None else states, bag
 
     def bag_of(self, selection: Selection, *, unmarked: bool) -> Bag:

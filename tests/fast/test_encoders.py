@@ -1,0 +1,220 @@
+"""Rows that come out of a layer alike are computed once, and nobody can tell."""
+
+from __future__ import annotations
+
+import copy
+
+import networkx as nx
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from torch import Tensor
+from torch_geometric.data import Data
+
+from policylearn.bags import NO_PICK, Bag, Graphs, Selection, mark_nodes
+from policylearn.fast import accelerate, threads
+from policylearn.fast.encoders import CompiledTwoStreamEncoder
+from policylearn.fast.merge_loops import number_rows
+from policylearn.fast.merged_network import MarkedRows, MergedNetwork
+from policylearn.nn import Encoder, Features
+from tests.graphs import batch_of, data_of, molecules, random_graphs, small_model
+
+LONG = data_of(nx.path_graph(30), torch.Generator().manual_seed(0))
+
+
+def encoders(norm: str = "batch", **changes: object) -> tuple[Encoder, CompiledTwoStreamEncoder]:
+    """A plain encoder in double precision, and its twin with weights of its own."""
+    plain = small_model("random", norm=norm, dtype=torch.float64, **changes).train()
+    fast = accelerate(copy.deepcopy(plain))
+    assert isinstance(fast.encoder, CompiledTwoStreamEncoder)
+    return plain.encoder, fast.encoder
+
+
+def outcome(encoder: Encoder, graphs: Graphs, bag: Bag) -> list[Tensor]:
+    """The states of all rows, the gradients of all weights, and the norms' statistics."""
+    encoder.zero_grad()
+    states = encoder(graphs, bag)
+    (states * torch.arange(states.numel(), dtype=states.dtype).view_as(states).cos()).sum().backward()
+    gradients = [torch.zeros_like(one) if one.grad is None else one.grad.clone() for one in encoder.parameters()]
+    return [states.detach(), *gradients, *(one.clone() for one in encoder.buffers())]
+
+
+def assert_alike(both: tuple[Encoder, Encoder], graphs: Graphs, bag: Bag) -> None:
+    for a, b in zip(*(outcome(one, graphs, bag) for one in both), strict=True):
+        assert torch.allclose(a, b, atol=1e-8, rtol=1e-8), (a - b).abs().max()
+
+
+def merged_rows(encoder: CompiledTwoStreamEncoder, graphs: Graphs, bag: Bag) -> MarkedRows | None:
+    """What the encoder would compute; None for whole copies."""
+    network = encoder._network(graphs, bag)
+    return None if network is None else MarkedRows.of(network, bag)
+
+
+def picked(graphs: Graphs, steps: int, marks: int = 1) -> Selection:
+    """Some nodes of every graph; later steps leave out graphs that have too few, and a node may come twice."""
+    generator = torch.Generator().manual_seed(steps)
+    sizes = graphs.sizes
+    nodes = (torch.rand(steps, marks, graphs.num_graphs, generator=generator) * sizes).long() + graphs.ptr[:-1]
+    nodes = nodes.where(torch.arange(steps).view(-1, 1, 1) < sizes, NO_PICK)
+    return Selection(nodes[:, 0], further=nodes[:, 1:] if marks > 1 else None)
+
+
+def test_nodes_of_paths_differ_by_how_far_they_are_from_an_end() -> None:
+    graphs = Graphs.of(batch_of(data_of(nx.path_graph(9)), data_of(nx.path_graph(20))))
+    bag = mark_nodes(graphs, Selection.nothing(graphs.ptr), dtype=torch.float64)
+    network = MergedNetwork.of(encoders(layers=3)[1], graphs, bag)
+    assert network is not None
+    assert network.unmarked.features.counts == [1, 2, 3, 4]
+    assert network.unmarked.marks is not None
+    assert network.unmarked.marks.counts == [1, 2, 3, 4]
+
+
+def test_marked_rows_differ_within_the_reach_of_a_mark() -> None:
+    graphs = Graphs.of(batch_of(data_of(nx.path_graph(30)), data_of(nx.path_graph(40))))
+    bag = mark_nodes(graphs, Selection(torch.tensor([[15, 45], [15, 30]])), dtype=torch.float64)
+    found = merged_rows(encoders(layers=3)[1], graphs, bag)
+    assert found is not None
+    # Three marks are far from both ends, and look the same from their two sides. One is at an end, and the node that
+    # it has just reached does not know that yet.
+    assert found.marked.features.counts == [1, 2 + 1, 3 + 2, 4 + 3]
+    for layer, weights in enumerate(found.weights(bag)):
+        rows = found.both.rows(found.weights(bag)).features[layer]
+        assert weights.sum() == rows.total == bag.num_rows
+        assert rows.weights is not None
+        assert rows.weights.sum() == bag.num_rows
+    for classes in (found.both.features, found.both.marks):
+        assert classes is not None
+        assert all(len(np.unique(of)) == count for of, count in zip(classes.of_rows, classes.counts, strict=True))
+
+
+@settings(max_examples=30, deadline=None)
+@given(random_graphs())
+def test_rows_of_one_class_are_alike_in_the_plain_network(graph: Data) -> None:
+    graphs = Graphs.of(batch_of(graph, graph, *molecules(3)))
+    plain, fast = encoders("layer")
+    bag = mark_nodes(graphs, picked(graphs, 2), dtype=torch.float64)
+    found = merged_rows(fast, graphs, bag)
+    assert found is not None
+    states = plain(graphs, bag).detach()
+    classes = torch.from_numpy(found.both.features.of_rows[-1][found.place])
+    first = torch.from_numpy(number_rows(classes.numpy().reshape(-1, 1))[1])
+    one_of_each = torch.empty(int(classes.max()) + 1, dtype=torch.long)
+    one_of_each[classes[first]] = first
+    assert torch.allclose(states, states[one_of_each[classes]], atol=1e-12)
+
+
+def test_integers_are_told_apart_exactly() -> None:
+    keys = np.array([[1, 2], [2, 1], [1, 2], [-1, 2], [2, 1]])
+    classes, firsts = number_rows(keys)
+    assert classes.tolist() == [0, 1, 0, 2, 1]
+    assert firsts.tolist() == [0, 1, 3]
+    many = np.random.default_rng(0).integers(0, 30, (5000, 3))
+    classes, firsts = number_rows(many)
+    assert len(firsts) == len(np.unique(many, axis=0))
+    assert np.array_equal(many[firsts[classes]], many)
+
+
+def test_nodes_that_an_encoder_of_ones_own_may_tell_apart_are_not_merged() -> None:
+    graphs = Graphs.of(batch_of(data_of(nx.path_graph(9))))
+    bag = mark_nodes(graphs, Selection.nothing(graphs.ptr), dtype=torch.float64)
+    encoder = encoders()[1]
+    encoder.node_encoder.register_forward_hook(lambda *_: None)
+    network = MergedNetwork.of(encoder, graphs, bag)
+    assert network is not None
+    assert network.unmarked.features.counts[0] == 9
+
+
+def test_ids_that_change_in_place_are_read_again() -> None:
+    graphs = Graphs.of(batch_of(*molecules(4)))
+    bag = mark_nodes(graphs, picked(graphs, 2), dtype=torch.float64)
+    both = encoders()
+    assert_alike(both, graphs, bag)
+    graphs.x.copy_(graphs.x.flip(0))
+    assert_alike(both, graphs, bag)
+
+
+@pytest.mark.parametrize("norm", ["batch", "layer"])
+@settings(max_examples=15, deadline=None)
+@given(random_graphs())
+def test_states_gradients_and_statistics_are_those_of_whole_copies(norm: str, graph: Data) -> None:
+    graphs = Graphs.of(batch_of(LONG, graph, *molecules(3)))
+    both = encoders(norm)
+    for unmarked in (True, False):
+        bag = mark_nodes(graphs, picked(graphs, 3), dtype=torch.float64, unmarked=unmarked)
+        assert merged_rows(both[1], graphs, bag) is not None
+        assert_alike(both, graphs, bag)
+
+
+@pytest.mark.parametrize("marks", [1, 2])
+@pytest.mark.parametrize("threaded", [1, 2])
+@pytest.mark.parametrize("changes", [{"residual": False}, {"layers": 1}, {"norm": "layer"}])
+def test_marks_pieces_and_threads(
+    marks: int, threaded: int, changes: dict[str, object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(threads, "PIECE", 40)
+    monkeypatch.setattr(threads, "SMALL", 1)
+    monkeypatch.setattr("policylearn.fast.rows.kernel_threads", lambda: threaded)
+    threads.row_pieces.cache_clear()
+    graphs = Graphs.of(batch_of(LONG, *molecules(6)))
+    assert_alike(encoders(**changes), graphs, mark_nodes(graphs, picked(graphs, 2, marks), dtype=torch.float64))
+    threads.row_pieces.cache_clear()
+
+
+@pytest.mark.parametrize("marks", [1, 2])
+def test_copies_beside_an_unmarked_graph_that_is_known(marks: int) -> None:
+    """As a policy looks at them one after the other: gradients go into the known states too."""
+    graphs = Graphs.of(batch_of(LONG, *molecules(6)))
+    nothing = mark_nodes(graphs, Selection.nothing(graphs.ptr), dtype=torch.float64)
+    bag = mark_nodes(graphs, picked(graphs, 2, marks), dtype=torch.float64, unmarked=False)
+    plain, fast = encoders("layer")
+    known = fast.unmarked(graphs, nothing)
+    merged = fast.merged(graphs, bag, known)
+    assert merged is not None
+    whole = plain(graphs, bag)
+    assert torch.allclose(whole, merged, atol=1e-10)
+    for states in (whole, merged):
+        (states * torch.arange(states.numel(), dtype=states.dtype).view_as(states).sin()).sum().backward()
+    for a, b in zip(plain.parameters(), fast.parameters(), strict=True):
+        assert torch.allclose(a.grad, b.grad, atol=1e-8)
+    assert encoders("batch")[1].unmarked(graphs, nothing) is None
+
+
+def test_whole_copies_where_rows_are_not_alike() -> None:
+    graphs = Graphs.of(batch_of(LONG, *molecules(4)))
+    bag = mark_nodes(graphs, picked(graphs, 2))
+    encoder = accelerate(small_model("random").train()).encoder
+    assert encoder.merged(graphs, bag) is not None
+    marks = torch.zeros(2, graphs.num_nodes, requires_grad=True)
+    assert encoder.merged(graphs, mark_nodes(graphs, Selection(picked(graphs, 2).roots, marks=marks))) is None
+    dropping = accelerate(small_model("random", dropout=0.5).train()).encoder
+    assert dropping.merged(graphs, bag) is None
+    by_slot = accelerate(small_model("learned", shared=True, norm="batch").train()).encoder
+    assert by_slot.merged(graphs, bag) is None
+    with torch.no_grad():
+        assert encoder.eval().merged(graphs, bag) is None
+
+
+def test_whole_copies_where_nearly_all_rows_differ() -> None:
+    data = data_of(nx.random_labeled_tree(40, seed=3))
+    data.x = torch.arange(40).unsqueeze(1)
+    graphs = Graphs.of(batch_of(data))
+    encoder = accelerate(small_model("random", node_features=Features((40,)), layers=6).train()).encoder
+    bag = mark_nodes(graphs, Selection(torch.tensor([[0]])), unmarked=False)
+    assert encoder.merged(graphs, bag) is None
+
+
+@pytest.mark.parametrize("norm", ["batch", "layer"])
+@pytest.mark.parametrize("copies", [0, 2])
+@pytest.mark.parametrize("evaluated", [False, True])
+def test_an_encoder_of_one_stream(norm: str, copies: int, evaluated: bool) -> None:
+    """It does not see marks, so that all copies of a node are alike."""
+    graphs = Graphs.of(batch_of(LONG, *molecules(6)))
+    plain = small_model("none", norm=norm, dtype=torch.float64).train(not evaluated)
+    fast = accelerate(copy.deepcopy(plain))
+    bag = mark_nodes(graphs, picked(graphs, copies), dtype=torch.float64)
+    if evaluated:
+        with torch.no_grad():
+            assert torch.allclose(plain.encoder(graphs, bag), fast.encoder(graphs, bag), atol=1e-10)
+    else:
+        assert_alike((plain.encoder, fast.encoder), graphs, bag)
