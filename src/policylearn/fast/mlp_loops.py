@@ -172,8 +172,20 @@ def layer_gradient(gradient, x, half, means, inverses, to_x, sums):  # type: ign
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
+def first_counted(weights):  # type: ignore[no-untyped-def]
+    """The first row that counts at all; 0 if none does."""
+    for r in range(len(weights)):
+        if weights[r] > 0:
+            return r
+    return 0
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
 def column_sums(x, base, weights, sums):  # type: ignore[no-untyped-def]
-    """Add up the differences to a row, and their squares, over the rows, each as often as its weight says."""
+    """Add up the differences to a row, and their squares, over the rows, each as often as its weight says.
+
+    The row is the first that counts. Others, as of an unmarked graph that is not in the bag, may lie far off.
+    """
     width = x.shape[1]
     some, square = np.zeros(width, x.dtype), np.zeros(width, x.dtype)
     for start in range(0, len(x), BLOCK):
@@ -181,6 +193,8 @@ def column_sums(x, base, weights, sums):  # type: ignore[no-untyped-def]
         square[:] = 0
         for r in range(start, min(start + BLOCK, len(x))):
             weight = weights[r]
+            if weight == 0:
+                continue
             for c in range(width):
                 d = x[r, c] - base[c]
                 some[c] += weight * d
@@ -287,7 +301,7 @@ def batch_map(gemm, x, weight, mapped, weights, sums):  # type: ignore[no-untype
         end = min(start + STRIP, len(mapped))
         own = mapped[start:end]
         product(gemm, x[start * width : end * width], False, weight, True, narrow(own, len(weight)), False)
-        column_sums(own, mapped[0], weights[start:end], sums)
+        column_sums(own, mapped[first_counted(weights)], weights[start:end], sums)
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
@@ -300,7 +314,7 @@ def batch_between(gemm, mapped, one, weight_two, mapped_two, weights, sums):  # 
         norm_relu(mapped[start:end], one[1], one[2], one[3], one[4], False, mapped[:0], hidden, mapped[0], mapped[0])
         inner, outer = weight_two.shape[1], len(weight_two)
         product(gemm, narrow(hidden, inner), False, weight_two, True, narrow(own, outer), False)
-        column_sums(own, mapped_two[0], weights[start:end], sums)
+        column_sums(own, mapped_two[first_counted(weights)], weights[start:end], sums)
 
 
 @njit(nogil=True, cache=True, error_model="numpy")

@@ -200,7 +200,7 @@ class BatchNormMLP(CompiledMLP):
 
     def forward(self, residual: Array, out: Array) -> list[WorkPhase]:
         """See `CompiledMLP`."""
-        from policylearn.fast.mlp_loops import batch_between, batch_map, norm_relu
+        from policylearn.fast.mlp_loops import batch_between, batch_map, first_counted, norm_relu
 
         self.memory = []
         normed: list[tuple[Any, ...]] = []
@@ -209,8 +209,8 @@ class BatchNormMLP(CompiledMLP):
         def note(piece: Piece, rows: Array, weights: Array, sums: Array) -> None:
             count = float(weights.sum())
             if count:
-                offset = sums[0] / count
-                seen[piece.thread].append((count, rows[0] + offset, sums[1] - count * offset**2))
+                offset, base = sums[0] / count, rows[first_counted(weights)]
+                seen[piece.thread].append((count, base + offset, sums[1] - count * offset**2))
 
         def start(piece: Piece) -> None:
             mapped = self.wide(self.mapped[0][piece.rows])
