@@ -14,7 +14,7 @@ from torch import nn
 
 from policylearn.bags import MarkNodes
 from policylearn.fast.encoders import CompiledSingleStreamEncoder, CompiledTwoStreamEncoder
-from policylearn.fast.layers import CompiledSingleStreamLayer, CompiledTwoStreamLayer, why_not
+from policylearn.fast.layers import CompiledSingleStreamLayer, CompiledTwoStreamLayer, has_hooks, why_not
 from policylearn.fast.twins import CompiledLearnedPolicy, CompiledSubgraphGNN
 from policylearn.models import SubgraphGNN
 from policylearn.nn import (
@@ -130,15 +130,9 @@ def _why_no_twin(layer: TwoStreamLayer | SingleStreamLayer) -> str | None:
     """What keeps a layer from having a twin; a class made from a known one may compute something else."""
     if type(layer) not in LAYERS:
         return f"{type(layer).__name__} may compute something else"
-    if any(_has_hooks(part) for part in layer.modules()):
+    if any(has_hooks(part) for part in layer.modules()):
         return "it has hooks, which a compiled layer would pass by"
     return why_not(layer)
-
-
-def _has_hooks(module: nn.Module) -> bool:
-    return bool(
-        module._forward_hooks or module._forward_pre_hooks or module._backward_hooks or module._backward_pre_hooks
-    )
 
 
 def _all_compiled(encoder: object, twins: Mapping[int, nn.Module]) -> bool:
@@ -163,7 +157,7 @@ def _why_no_cones(module: SubgraphGNN | LearnedPolicy, twins: Mapping[int, nn.Mo
         passed_by = [encoder, module.readout]  # type: ignore[list-item]
         if type(module.readout) is not CopiesThenNodes:
             return f"its readout is {type(module.readout).__name__}"
-    if any(_has_hooks(part) for whole in passed_by for part in whole.modules()):
+    if any(has_hooks(part) for whole in passed_by for part in whole.modules()):
         return "they would pass by hooks"
     return None
 

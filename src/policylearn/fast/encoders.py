@@ -48,8 +48,11 @@ class CompiledTwoStreamEncoder(TwoStreamEncoder):
             return None
         features: Tensor = self.node_encoder(graphs) if unmarked is None else unmarked.features
         if unmarked is None:
+            whole = found.given(features, found.both)
+            if not network.takes(whole):
+                return None  # the plain pass says why
             rows = found.both.rows(found.weights(bag) if network.by_batch else None)
-            states = network.train(rows, found.given(features, found.both))
+            states = network.train(rows, whole)
         else:
             given = [found.given(features, found.marked, apart=True)[0], *unmarked.states[:-1]]
             made = network.train(found.marked.rows_beside(found.both), given, beside=True)
@@ -70,6 +73,8 @@ class CompiledTwoStreamEncoder(TwoStreamEncoder):
         features: Tensor = self.node_encoder(graphs)
         found = MarkedRows.nowhere(network, bag)
         given = found.given(features, network.unmarked)
+        if not network.takes(given):
+            return None
         made = network.train(network.unmarked.rows(), given, every=True)
         return UnmarkedStates(network, features, [*given, *made])
 
@@ -89,6 +94,8 @@ class CompiledSingleStreamEncoder(SingleStreamEncoder):
             return super().forward(graphs, bag)
         found = MarkedRows.nowhere(network, bag)
         given = found.given(self.node_encoder(graphs), network.unmarked)
+        if not network.takes(given):
+            return super().forward(graphs, bag)
         if network.infers:
             rows = network.unmarked.rows()
             h, p = infer_layers(network.fixed(), rows, (as_array(given[0][0]), as_array(given[0][1])))[-1]

@@ -61,6 +61,13 @@ def drops_now(layer: Layer) -> bool:
     return layer.dropout.training and layer.dropout.p > 0
 
 
+def has_hooks(module: nn.Module) -> bool:
+    """Whether somebody wants to see or change what goes through this very module."""
+    return bool(
+        module._forward_hooks or module._forward_pre_hooks or module._backward_hooks or module._backward_pre_hooks
+    )
+
+
 def why_not(layer: Layer) -> str | None:
     """What keeps a layer from having a twin; None if nothing does.
 
@@ -141,7 +148,7 @@ def train_layers(parts: Sequence[LayerParts], edges: Sequence[EdgeValues], step:
 
 
 def in_a_row(layers: Iterable[nn.Module], like: Tensor, channels: int, marks: int) -> list[LayerParts] | None:
-    """The parts of compiled layers; None where the loops do not know such tensors, or one drops now.
+    """The parts of compiled layers; None where the loops do not know such tensors, or one drops now or has hooks.
 
     Args:
         layers: one after the other.
@@ -153,7 +160,7 @@ def in_a_row(layers: Iterable[nn.Module], like: Tensor, channels: int, marks: in
     for layer in layers:
         assert isinstance(layer, CompiledTwoStreamLayer | CompiledSingleStreamLayer), "asked where all are compiled"
         parts = LayerParts.of(layer)
-        if drops_now(layer) or not parts.fit(like, channels, marks, residual=layer.residual):
+        if drops_now(layer) or has_hooks(layer) or not parts.fit(like, channels, marks, residual=layer.residual):
             return None
         found.append(parts)
         channels = parts.convs[0].lin2.out_features

@@ -90,6 +90,11 @@ class MergedNetwork:
         marks = parts.convs[1].lin1.in_features if len(parts.convs) > 1 else 0
         return int(parts.convs[0].lin1.in_features) - marks
 
+    def takes(self, given: States) -> bool:
+        """Whether features that go in are as wide and as precise as the weights: an encoder of nodes may be any."""
+        h, weight = given[0][0], self.parts[0].convs[0].lin1.weight
+        return h.shape[1] == self.channels and h.dtype == weight.dtype
+
     @property
     def by_batch(self) -> bool:
         """Whether norms are batch norms."""

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -22,6 +22,7 @@ from torch.utils.weak import WeakIdKeyDictionary
 
 from policylearn.bags import Graphs
 from policylearn.fast.cone_rows import Cones
+from policylearn.fast.layers import has_hooks
 from policylearn.fast.rows import NONE, Kinds, NetworkRows, RowLists, Rows, as_array
 from policylearn.fast.threads import Array
 from policylearn.nn import NodeEncoder
@@ -195,12 +196,20 @@ class NetworkClasses:
         return sum(self.features.counts[1:]) + (0 if self.marks is None else sum(self.marks.counts[1:]))
 
 
+class _Known(NamedTuple):
+    """Classes, and what they were found by."""
+
+    keys: Array
+    kinds: Kinds
+    classes: NetworkClasses
+
+
 class GraphClasses:
     """The unmarked graphs of a batch, one row per node, and their classes for the networks that look at them."""
 
     def __init__(self, graphs: Graphs) -> None:
         self.rows = Rows(graphs.adjacency, torch.arange(graphs.num_nodes + 1))
-        self._known: dict[object, NetworkClasses] = {}
+        self._known: dict[tuple[int, int, int], _Known] = {}
 
     @staticmethod
     def of(graphs: Graphs) -> GraphClasses:
@@ -213,6 +222,9 @@ class GraphClasses:
     def unmarked(self, graphs: Graphs, encoder: nn.Module, kinds: Kinds, depth: int, streams: int) -> NetworkClasses:
         """The classes of a network; worked out once for networks that read the same.
 
+        What nodes come with is compared and not asked for its version: that says nothing of a change through ``.data``,
+        and a tensor made in inference mode has none.
+
         Args:
             graphs: the batch.
             encoder: of the nodes' features.
@@ -220,19 +232,17 @@ class GraphClasses:
             depth: how many layers.
             streams: how many.
         """
-        reads = encoder.features if _reads_rows_alone(encoder) else None
-        tensors = [one for one in (graphs.x, graphs.real) if one is not None]
-        versions = tuple((id(one), 0 if one.is_inference() else one._version) for one in tensors)
-        key = reads, versions, kinds, depth, streams
-        known = self._known.get(key)
-        if known is None:
-            features = Classes.unmarked(_node_keys(graphs, encoder), self.rows, kinds, depth)
+        keys = _node_keys(graphs, encoder)
+        place = keys.shape[1], depth, streams
+        known = self._known.get(place)
+        if known is None or known.kinds is not kinds or not np.array_equal(known.keys, keys):
+            features = Classes.unmarked(keys, self.rows, kinds, depth)
             marks = None
             if streams > 1:
                 nothing = np.zeros((graphs.num_nodes, 0), np.int64)
                 marks = Classes.unmarked(nothing, self.rows, self.rows.no_kinds, depth)
-            known = self._known[key] = NetworkClasses(features, marks)
-        return known
+            known = self._known[place] = _Known(keys, kinds, NetworkClasses(features, marks))
+        return known.classes
 
     def marked(self, unmarked: NetworkClasses, cones: Cones, marks: Tensor, kinds: Kinds) -> NetworkClasses:
         """The classes of the rows of marked copies.
@@ -255,17 +265,22 @@ class GraphClasses:
 _KNOWN: Any = WeakIdKeyDictionary()
 
 
-def _reads_rows_alone(encoder: nn.Module) -> bool:
-    """Whether nodes with the same ids and numbers have the same features, and nobody else has a hand in them."""
-    return type(encoder) is NodeEncoder and not any(part._forward_hooks for part in encoder.modules())
-
-
 def _node_keys(graphs: Graphs, encoder: nn.Module) -> Array:
     """What tells nodes apart, as integers, ``(N, K)``."""
-    if not _reads_rows_alone(encoder):
+    if not _reads_rows_alone(graphs, encoder):
         return np.arange(graphs.num_nodes).reshape(-1, 1)
     features: Any = encoder.features
     parts = [as_array(graphs.x.long())] if features.categorical else []
     if features.real:
-        parts.append(np.ascontiguousarray(as_array(real_columns(graphs, features)), np.float64).view(np.int64))
+        parts.append(as_array(real_columns(graphs, features).double()).view(np.int64))
     return np.column_stack(parts) if parts else np.zeros((graphs.num_nodes, 0), np.int64)
+
+
+def _reads_rows_alone(graphs: Graphs, encoder: nn.Module) -> bool:
+    """Whether nodes with the same ids and numbers have the same features, and nobody asks for a gradient of each."""
+    if type(encoder) is not NodeEncoder or any(has_hooks(part) for part in encoder.modules()):
+        return False
+    if any(type(part) not in (NodeEncoder, nn.ModuleList, nn.Embedding, nn.Linear) for part in encoder.modules()):
+        return False
+    wanted = graphs.x.requires_grad or (graphs.real is not None and graphs.real.requires_grad)
+    return not (wanted and torch.is_grad_enabled())

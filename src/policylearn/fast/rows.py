@@ -119,7 +119,7 @@ class Rows:
     def __init__(self, adjacency: Adjacency, row_ptr: Tensor, *, shares_edges: bool = True) -> None:
         self.adjacency, self.row_ptr, self.shares_edges = adjacency, as_array(row_ptr), shares_edges
         self.target_ptr, self.source = as_array(adjacency.target_ptr), as_array(adjacency.source)
-        self._kinds: dict[object, tuple[Tensor, int, Kinds]] = {}
+        self._kinds: dict[object, tuple[Tensor, Kinds]] = {}
         self._layers: dict[tuple[Kinds, int], NetworkRows] = {}
 
     @staticmethod
@@ -194,12 +194,13 @@ class Rows:
             key: what the rows depend on besides.
             index: from ``edge_attr`` to the row of each column of ``edge_index``, ``(E,)``.
         """
-        version = 0 if edge_attr.is_inference() else edge_attr._version
         known = self._kinds.get(key)
-        if known is None or known[0] is not edge_attr or known[1] != version:
+        # Compared by what they hold: the version of a tensor says nothing of a change through .data, or in inference.
+        if known is None or not torch.equal(known[0], edge_attr):
             kinds = Kinds(self.adjacency, as_array(self.adjacency.kinds(index(edge_attr))))
-            known = self._kinds[key] = edge_attr, version, kinds
-        return known[2]
+            known = self._kinds[key] = edge_attr.clone(), kinds
+            self._layers.clear()
+        return known[1]
 
 
 @dataclass(eq=False)
