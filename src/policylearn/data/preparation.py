@@ -17,8 +17,11 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import TypeVar
 
+from rdkit import Chem
+
+from policylearn.data.atom_kinds import featurise_molecules
 from policylearn.data.convert.stacking import pack_molecules
-from policylearn.data.molecules import MoleculeGraph, featurise
+from policylearn.data.molecules import MoleculeGraph, read_smiles
 from policylearn.data.packed import DataError, PackedGraphs
 from policylearn.data.transforms import Transform, apply
 
@@ -48,15 +51,21 @@ def prepare_molecules(smiles: Sequence[str], transforms: Sequence[Transform]) ->
         smiles: one per molecule.
         transforms: that a training has fitted.
     """
-    good: list[MoleculeGraph] = []
-    texts: list[str] = []
+    read: dict[int, Chem.Mol] = {}
     problems: dict[int, str] = {}
     for position, text in enumerate(smiles):
         try:
-            good.append(featurise(text))
-            texts.append(text)
+            read[position] = read_smiles(text)
         except DataError as error:
             problems[position] = str(error)
+    good: list[MoleculeGraph] = []
+    texts: list[str] = []
+    for position, graph in zip(read, featurise_molecules(list(read.values())), strict=True):
+        if isinstance(graph, DataError):
+            problems[position] = str(graph)
+        else:
+            good.append(graph)
+            texts.append(smiles[position])
     if not good:
         return PreparedMolecules(None, problems)
     return PreparedMolecules(apply(transforms, pack_molecules(good, smiles=texts)), problems)
