@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from rdkit import Chem, rdBase
 
 from policylearn.data import atom_kinds, molecules
-from policylearn.data.atom_kinds import Kinds, featurise_molecules, known_kinds
+from policylearn.data.atom_kinds import KnownKinds, featurise_molecules, known_kinds
 from policylearn.data.binary_form import Forms
 from policylearn.data.molecules import featurise_molecule
 from policylearn.data.packed import DataError, PackedGraphs
@@ -132,7 +132,7 @@ def test_a_form_that_is_cut_short_is_not_understood() -> None:
 
 
 def test_kinds_that_contradict_each_other_are_an_error() -> None:
-    kinds = Kinds(2, np.int8)
+    kinds = KnownKinds(2, np.int8)
     kinds.learn(np.array([5, 7]), np.array([[1, 2], [3, 4]], np.int8))
     features, known = kinds.find(np.array([7, 6, 5]))
     assert known.tolist() == [True, False, True]

@@ -15,6 +15,7 @@ import pytest
 from policylearn.data.packed import GRAPH_ARRAYS, DataError
 from policylearn.data.preparation import AHEAD, prepare_in_order, prepare_molecules
 from policylearn.data.transforms.walk_encoding import WalkEncoding
+from policylearn.data.worker_server import PREPARES
 
 CHUNKS = [[f"{'C' * size}O", "C1", f"{'C' * size}N"] for size in range(1, 9)]
 TRANSFORMS = (WalkEncoding(steps=4),)
@@ -88,3 +89,13 @@ def test_a_process_that_prepares_molecules_does_without_torch():
         "assert not {'torch', 'torch_geometric', 'pandas', 'networkx'} & set(sys.modules)"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_the_server_is_started_without_waiting_for_anything() -> None:
+    assert prepare_molecules.__module__ == PREPARES
+    code = (
+        "import sys; from policylearn.data.worker_server import start_server; start_server();"
+        "print([name for name in ('numpy', 'rdkit', 'torch') if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert done.stdout.split() == ["[]"]

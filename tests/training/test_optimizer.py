@@ -12,7 +12,7 @@ from torch import nn
 from policylearn.cli.main import main
 from policylearn.settings.run_config import OptimConfig, OptimizerName
 from policylearn.training import load_source
-from policylearn.training.fit import fit
+from policylearn.training.fitting import fit
 from policylearn.training.module import make_optimizer
 from tests.training.tiny import tiny_config, write_graphs
 

@@ -24,7 +24,7 @@ from policylearn.data.transforms import fit_apply
 from policylearn.models import SYSTEMS, Inputs
 from policylearn.training import ConfigError, RunConfig, make_model
 from policylearn.training.data_source import describe_features
-from policylearn.training.fit import count_parameters
+from policylearn.training.fitting import count_parameters
 from policylearn.training.module import RunModule
 from policylearn.training.presets import preset, preset_names
 from policylearn.training.systems import chosen_system, system_transforms

@@ -29,6 +29,8 @@ ABOUT = (
 )
 
 SOME_ROWS_FAILED = 1
+LARGE_TABLE = 100_000
+"""Bytes of a file that holds more than one chunk of molecules."""
 ALL_CORES = 1_000_000
 """More workers than any cluster has cores for; it gives as many as it has."""
 
@@ -70,6 +72,15 @@ def run(options: Namespace) -> int:
 
     from rich.console import Console
 
+    source, output = options.input, options.output
+    workers = available_cores() if options.workers is None else options.workers
+    if workers < 1:
+        raise ValueError(f"'workers' must be >= 1 (got {workers})")
+    if workers > 1 and not options.ray and is_large_table(source):
+        from policylearn.data.worker_server import start_server
+
+        start_server()  # now, while this process imports torch
+
     from policylearn.prediction.predictor import BatchWarning, load
     from policylearn.prediction.table_writer import Wanted, predict_packed, predict_table
 
@@ -85,10 +96,6 @@ def run(options: Namespace) -> int:
         predictor = load(options.run, draws=options.draws)
     for warning in caught:
         warn(str(warning.message), console)
-    source, output = options.input, options.output
-    workers = available_cores() if options.workers is None else options.workers
-    if workers < 1:
-        raise ValueError(f"'workers' must be >= 1 (got {workers})")
     wanted = Wanted(options.batch_size, options.picks, options.interval, workers)
     kept = "finished parts are kept; call the same command again" if options.ray else "nothing was written"
     with stop_signals(lambda: kept), progress_bar(console, source) as progress:
@@ -100,6 +107,11 @@ def run(options: Namespace) -> int:
             written = predict_table(predictor, source, output, wanted, smiles=options.smiles, progress=progress)
     print(summary(predictor, output, written))  # noqa: T201 - the command's answer
     return SOME_ROWS_FAILED if written.failed else 0
+
+
+def is_large_table(source: Path) -> bool:
+    """Whether other processes are surely worth starting for a file."""
+    return source.suffix != ".npz" and source.is_file() and source.stat().st_size > LARGE_TABLE
 
 
 def on_ray(options: Namespace, predictor: Predictor, wanted: Wanted, progress: Progress) -> Written:

@@ -3,8 +3,9 @@
 Names are imported when they are first asked for: what only lists datasets should not wait for torch and RDKit.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from policylearn.doors import opener
 
 if TYPE_CHECKING:
     from policylearn.data.batches import make_batch, make_data
@@ -37,9 +38,9 @@ if TYPE_CHECKING:
     from policylearn.data.subset import take_graphs
     from policylearn.data.tasks import Scaling, Task
 
-HOMES: dict[str, tuple[str, ...]] = {
-    "batches": ("make_batch", "make_data"),
-    "convert": (
+HOMES = {
+    ".batches": ("make_batch", "make_data"),
+    ".convert": (
         "MoleculeTable",
         "pack_molecules",
         "pack_networkx",
@@ -49,27 +50,21 @@ HOMES: dict[str, tuple[str, ...]] = {
         "read_csv",
         "read_table",
     ),
-    "dataset": ("Dataset", "infer_task", "load_dataset", "load_file"),
-    "datasets": ("CATALOG", "Entry"),
-    "loader": ("BatchLoader",),
-    "metrics": ("build_metric",),
-    "packed": ("DataError", "PackedGraphs"),
-    "root": ("data_root",),
-    "scaffolds": ("scaffold_split",),
-    "splits": ("Split", "column_split", "official_splits", "random_split", "rotating_folds", "stratified_folds"),
-    "structures": ("Structure",),
-    "subset": ("take_graphs",),
-    "tasks": ("Scaling", "Task"),
+    ".dataset": ("Dataset", "infer_task", "load_dataset", "load_file"),
+    ".datasets": ("CATALOG", "Entry"),
+    ".loader": ("BatchLoader",),
+    ".metrics": ("build_metric",),
+    ".packed": ("DataError", "PackedGraphs"),
+    ".root": ("data_root",),
+    ".scaffolds": ("scaffold_split",),
+    ".splits": ("Split", "column_split", "official_splits", "random_split", "rotating_folds", "stratified_folds"),
+    ".structures": ("Structure",),
+    ".subset": ("take_graphs",),
+    ".tasks": ("Scaling", "Task"),
 }
 """The names of each module that belong to the room's door."""
 
-
-def __getattr__(name: str) -> Any:
-    for module, names in HOMES.items():
-        if name in names:
-            return getattr(import_module(f"{__name__}.{module}"), name)
-    raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
-
+__getattr__ = opener(__name__, HOMES)
 
 __all__ = [
     "CATALOG",

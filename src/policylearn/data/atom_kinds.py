@@ -17,7 +17,7 @@ from policylearn.data.binary_form import Forms
 from policylearn.data.molecules import ATOM_FEATURES, BOND_FEATURES, MoleculeGraph, featurise_molecule
 
 
-class Kinds:
+class KnownKinds:
     """The features of each kind of atoms (or of bonds) that is known so far.
 
     Args:
@@ -55,9 +55,9 @@ class Kinds:
 
 
 @cache
-def known_kinds() -> tuple[Kinds, Kinds]:
+def known_kinds() -> tuple[KnownKinds, KnownKinds]:
     """Of atoms and of bonds, in this process."""
-    return Kinds(ATOM_FEATURES, np.int16), Kinds(BOND_FEATURES, np.int8)
+    return KnownKinds(ATOM_FEATURES, np.int16), KnownKinds(BOND_FEATURES, np.int8)
 
 
 def featurise_molecules(molecules: Sequence[Chem.Mol]) -> Iterator[MoleculeGraph | DataError]:

@@ -24,6 +24,7 @@ from policylearn.data.convert.stacking import pack_molecules
 from policylearn.data.molecules import MoleculeGraph, read_smiles
 from policylearn.data.packed import DataError, PackedGraphs
 from policylearn.data.transforms import Transform, apply
+from policylearn.data.worker_server import process_context
 
 AHEAD = 2
 """Chunks that are prepared beyond one per process, so that neither side waits for the other."""
@@ -125,13 +126,8 @@ def _finished(chunk: Item, future: Future[PreparedMolecules]) -> tuple[Item, Pre
 @contextmanager
 def worker_pool(workers: int, transforms: Sequence[Transform]) -> Iterator[ProcessPoolExecutor]:
     """Processes that prepare molecules; when the block is left early, they are ended without waiting for their work."""
-    # A server without threads is forked from where there is one: forking this process, with torch's threads, is unsafe.
-    methods = multiprocessing.get_all_start_methods()
-    context = multiprocessing.get_context("forkserver" if "forkserver" in methods else "spawn")
-    if "forkserver" in methods:
-        context.set_forkserver_preload([__name__])
     before = set(multiprocessing.active_children())
-    pool = ProcessPoolExecutor(workers, mp_context=context, initializer=_begin, initargs=(tuple(transforms),))
+    pool = ProcessPoolExecutor(workers, mp_context=process_context(), initializer=_begin, initargs=(tuple(transforms),))
     try:
         yield pool
         pool.shutdown()

@@ -22,8 +22,8 @@ from policylearn.prediction.run_notes import read_notes
 from policylearn.prediction.scores import NAMES, target_scores
 from policylearn.settings.run_config import POLICY
 from policylearn.settings.run_files import HISTORY, read_metrics
-from policylearn.training.ensemble import load_members
 from policylearn.training.folds import read_history
+from policylearn.training.members import load_members
 from policylearn.training.runs import Run
 
 REPORT = "report.html"

@@ -28,7 +28,7 @@ from policylearn.settings.run_config import RunConfig
 from policylearn.settings.run_files import CONFIG, ENSEMBLE, FACTS, METRICS, WEIGHTS
 from policylearn.training.data_source import Source, describe_features
 from policylearn.training.ensemble import train_ensemble
-from policylearn.training.fit import fit
+from policylearn.training.fitting import fit
 from policylearn.training.presets import preset
 
 KEPT = (WEIGHTS, CONFIG, FACTS, METRICS, CALIBRATION, ENSEMBLE)

@@ -21,7 +21,7 @@ from policylearn.prediction.row_writer import row_writer
 from policylearn.prediction.scores import Scores, headline, target_scores
 from policylearn.settings.run_files import ENSEMBLE, METRICS
 from policylearn.training.data_source import Source
-from policylearn.training.ensemble import load_members
+from policylearn.training.members import load_members
 
 PREDICTIONS = "predictions.csv"
 

@@ -21,8 +21,8 @@ from policylearn.prediction.calibration import USUAL, Calibration, label_chances
 from policylearn.prediction.input_graphs import Items, find_misfits, pack_items
 from policylearn.settings.run_config import POLICY
 from policylearn.settings.run_files import batch_warning
-from policylearn.training.ensemble import load_members
 from policylearn.training.evaluation import answers, outputs_of
+from policylearn.training.members import load_members
 from policylearn.training.prepared_data import apply_stored, check_columns
 from policylearn.training.runs import Run
 

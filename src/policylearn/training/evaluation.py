@@ -10,7 +10,7 @@ from torch import Tensor
 from torch_geometric.data import Batch
 
 from policylearn.bags import NO_PICK, Graphs, Selection
-from policylearn.data import Task, build_metric
+from policylearn.data import Task
 from policylearn.models import PickingModel
 
 
@@ -42,6 +42,10 @@ def measure(model: torch.nn.Module, batches: Iterable[Batch], task: Task, *, dra
         task: of the model.
         draws: M; more than one averages the outputs over so many bags that are drawn (see `outputs_of`).
     """
+    from policylearn.data.metrics import (
+        build_metric,
+    )  # torchmetrics takes two seconds, which a prediction need not wait
+
     was_training = model.training
     model.eval()
     metric, counts = build_metric(task), []

@@ -17,7 +17,7 @@ from policylearn.data.atomic import write_text
 from policylearn.settings.run_config import Keep, RunConfig
 from policylearn.settings.run_files import FACTS, HISTORY, METRICS, RunError
 from policylearn.training.data_source import Source
-from policylearn.training.fit import Fitted, fit
+from policylearn.training.fitting import Fitted, fit
 from policylearn.training.processes import is_first_process
 from policylearn.training.run_folder import new_folder
 

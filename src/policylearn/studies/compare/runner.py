@@ -15,7 +15,7 @@ from policylearn.data.atomic import write_text
 from policylearn.settings.provenance import commit, describe_machine, versions
 from policylearn.studies.compare.plan import CompareJob, Comparison, jobs_of, label_of
 from policylearn.training import DataConfig, RunConfig, Source, load_source
-from policylearn.training.fit import describe_dataset
+from policylearn.training.fitting import describe_dataset
 from policylearn.training.folds import train
 from policylearn.training.ledger import JobOutcome, Ledger, read_record, run_jobs
 

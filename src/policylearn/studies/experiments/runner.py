@@ -22,7 +22,7 @@ from policylearn.studies.experiments.summary import REPEATED
 from policylearn.studies.experiments.timing import measure_ms
 from policylearn.training import DataConfig, RunConfig, Source, fit, load_run, load_source
 from policylearn.training.checkpoints import CHECKPOINTS, Checkpoints
-from policylearn.training.fit import describe_dataset
+from policylearn.training.fitting import describe_dataset
 from policylearn.training.folds import parts_of, read_history
 from policylearn.training.ledger import JobOutcome, Ledger, OutOfTimeError, run_jobs
 
