@@ -2,13 +2,14 @@
 
 PATH is the Python of an environment made from ``benchmarks/peers-requirements.txt``. Each contender is one command,
 start-up included, with its defaults: ``policylearn predict`` on a run with and on one without RDKit's descriptors,
-``chemprop predict`` on a model with and on one without ``rdkit_2d``. They take turns, round by round, on the same file.
-Times are those of the clock and those of all processors, with all processes that a command starts.
+``chemprop predict`` on a model with and on one without ``rdkit_2d``. They take turns, round by round, on the same file:
+100,000 molecules, or the first 10,000 of these where models read descriptors, which are ten times as dear. Times are
+those of the clock and those of all processors, with all processes that a command starts. `benchmarks.molecules` says
+which molecules these are. The models are trained on 1,000 others for a few epochs; how well they predict plays no part.
 
-Molecules are the different SMILES of ogbg-molhiv, moltox21, molbace and molesol that have up to 100 atoms of the usual
-organic elements: chemprop stops at a molecule with a descriptor that is not finite. Beyond those, each stands there
-again in another order of atoms, so no SMILES stands twice. The models are trained on 1,000 molecules for a few epochs;
-how well they predict plays no part. ``--table`` writes the table of the record into docs/performance.md.
+``--memory`` runs ``policylearn predict`` alone, on the same molecules and on 1,000,000 rows, which hold them over and
+over, to see whether memory grows with the file. Both ways, the record's table is written into docs/performance.md;
+``--table`` does that again from the records that are there.
 """
 
 from __future__ import annotations
@@ -20,28 +21,25 @@ import os
 import statistics
 import subprocess
 import sys
-import time
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from itertools import islice
+from itertools import cycle, islice
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from rdkit import Chem, rdBase
 
 from benchmarks.machine import RESULTS, keep
+from benchmarks.molecules import different_molecules
 from benchmarks.page import PAGE, with_table
-from policylearn.data import PackedGraphs, data_root
+from benchmarks.watched_command import Cost, run
 from policylearn.wording import markdown_table
 
-NAME = "table_to_table"
-DATASETS = ("ogbg-molhiv", "ogbg-moltox21", "ogbg-molbace", "ogbg-molesol")
-ELEMENTS = {6, 7, 8, 9, 16, 17, 35}
-MOST_ATOMS = 100
+NAME, MEMORY = "table_to_table", "table_to_table_memory"
 TRAINED_ON = 1000
-POLL = 0.2
-TICKS = os.sysconf("SC_CLK_TCK")
+MOLECULES, DESCRIBED, MANY = 100_000, 10_000, 1_000_000
+GOAL = 5
+"""So many times chemprop's rate is aimed at."""
 HEADINGS = ("command", "model", "molecules", "molecules a second", "ms of a processor per molecule", "peak MiB")
 
 
@@ -78,6 +76,11 @@ class Contender:
         return [str(python.with_name("chemprop")), *words, "--preds-path", str(output), *self.featurizers]
 
     @property
+    def folder(self) -> str:
+        """The name of its model's folder."""
+        return self.name.replace(" ", "-")
+
+    @property
     def featurizers(self) -> list[str]:
         """How chemprop is told to use descriptors."""
         return ["--molecule-featurizers", "rdkit_2d"] if self.descriptors else []
@@ -91,107 +94,40 @@ CONTENDERS = (
 )
 
 
-@dataclass(frozen=True)
-class Cost:
-    """What one run of a command took.
-
-    Args:
-        seconds: of the clock.
-        processor: seconds of all processors and processes.
-        peak_bytes: the most that its processes held together, shared pages counted in each.
-        rows: that it wrote.
-    """
-
-    seconds: float
-    processor: float
-    peak_bytes: int
-    rows: int
-
-
 def ours() -> list[str]:
     """The command, of the same installation as this script."""
     return [sys.executable, "-c", "import sys; from policylearn.cli import main; sys.exit(main(sys.argv[1:]))"]
 
 
-def usual(molecule: Chem.Mol | None) -> bool:
-    """Whether descriptors of a molecule are finite, as far as its atoms tell."""
-    if molecule is None or not 2 <= molecule.GetNumAtoms() <= MOST_ATOMS:
-        return False
-    return all(atom.GetAtomicNum() in ELEMENTS for atom in molecule.GetAtoms())
-
-
-def different_smiles() -> Iterator[str]:
-    """SMILES without end, none of them twice: those of the datasets in a fixed order, then each in another order."""
-    known: dict[str, None] = {}
-    for name in DATASETS:
-        known |= dict.fromkeys(PackedGraphs.load(data_root() / f"{name}.npz").smiles or [])
-    texts = list(known)
-    np.random.default_rng(0).shuffle(texts)
-    with rdBase.BlockLogs():
-        kept = [(text, molecule) for text in texts if usual(molecule := Chem.MolFromSmiles(text))]
-    yield from (text for text, _ in kept)
-    seed = 0
-    while True:
-        seed += 1
-        rdBase.SeedRandomNumberGenerator(seed)
-        for _, molecule in kept:
-            text = Chem.MolToSmiles(molecule, doRandom=True, canonical=False)
-            if text not in known:
-                known[text] = None
-                yield text
-
-
 def write_tables(work: Path, molecules: int) -> tuple[Path, Path]:
-    """A table to train on and one to predict on."""
+    """A table to train on and one to predict on; those that are there already are the same."""
     train, data = work / "train.csv", work / f"molecules-{molecules}.csv"
-    smiles = different_smiles()
+    if train.exists() and data.exists():
+        return train, data
+    smiles = different_molecules()
     draw = np.random.default_rng(0)
-    with train.open("w", newline="") as file:
-        writer = csv.writer(file)
-        writer.writerow(["smiles", "y"])
-        some = islice(smiles, TRAINED_ON)
-        writer.writerows([text, f"{len(text) / 10 + draw.normal():.3f}"] for text in some)
-    with data.open("w", newline="") as file:
-        writer = csv.writer(file)
-        writer.writerow(["smiles"])
-        writer.writerows([text] for text in islice(smiles, molecules))
+    rows = [[text, f"{len(text) / 10 + draw.normal():.3f}"] for text in islice(smiles, TRAINED_ON)]
+    write_rows(train, ["smiles", "y"], rows)
+    write_rows(data, ["smiles"], [[text] for text in islice(smiles, molecules)])
     return train, data
 
 
-def run(command: list[str], output: Path, *, priority: int | None) -> Cost:
-    """Run a command in a session of its own, and watch all processes of that session."""
-    output.unlink(missing_ok=True)
-    begin = time.perf_counter()
-    log = output.with_suffix(".log")
-    with log.open("w") as file:
-        process = subprocess.Popen(command, stdout=file, stderr=subprocess.STDOUT, start_new_session=True)
-    if priority is not None:
-        Path(f"/proc/{process.pid}/autogroup").write_text(str(priority))
-    ticks: dict[int, int] = {}
-    peak = 0
-    while process.poll() is None:
-        peak = max(peak, watch(process.pid, ticks))
-        time.sleep(POLL)
-    seconds = time.perf_counter() - begin
-    if process.returncode or not output.exists():
-        raise SystemExit(f"{command} failed with code {process.returncode}; see {log}")
-    with output.open(newline="") as file:
-        rows = sum(1 for _ in csv.reader(file)) - 1
-    return Cost(seconds, sum(ticks.values()) / TICKS, peak, rows)
+def write_rows(path: Path, header: list[str], rows: Sequence[list[str]], count: int | None = None) -> Path:
+    """A table of rows; of so many, where these are to be repeated."""
+    part = path.with_suffix(".part")
+    with part.open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(header)
+        writer.writerows(rows if count is None else islice(cycle(rows), count))
+    return part.replace(path)
 
 
-def watch(session: int, ticks: dict[int, int]) -> int:
-    """Note the processor time of each process of a session, and return the bytes that they hold together."""
-    held = 0
-    for stat in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            words = stat.read_text().rpartition(")")[2].split()
-        except OSError:  # it has ended meanwhile
-            continue
-        if int(words[3]) == session:
-            ticks[int(stat.parent.name)] = int(words[11]) + int(words[12])
-            held += int(words[21]) * os.sysconf("SC_PAGE_SIZE")
-    return held
+def first_rows(data: Path, count: int) -> Path:
+    """A table of that many rows of another, which begins again where it ends."""
+    path = data.with_name(f"rows-{count}-of-{data.name}")
+    with data.open(newline="") as file:
+        header, *rows = csv.reader(file)
+    return data if len(rows) == count else write_rows(path, header, rows, count)
 
 
 def table(record: dict[str, Any]) -> str:
@@ -201,7 +137,7 @@ def table(record: dict[str, Any]) -> str:
         costs = [Cost(**cost) for cost in record["costs"].get(contender.name, [])]
         if not costs:
             continue
-        rates[contender.name] = [cost.rows / cost.seconds for cost in costs]
+        rates[contender.name] = [cost.rate for cost in costs]
         cpu = statistics.median(1000 * cost.processor / cost.rows for cost in costs)
         peak = max(cost.peak_bytes for cost in costs) / 2**20
         reads = "with descriptors" if contender.descriptors else "without descriptors"
@@ -212,58 +148,114 @@ def table(record: dict[str, Any]) -> str:
         if us.name in rates and them.name in rates:
             ratios = [a / b for a, b in zip(rates[us.name], rates[them.name], strict=True)]
             kind = "with descriptors" if us.descriptors else "without descriptors"
+            each = ", ".join(f"{ratio:.1f}" for ratio in ratios)
             text.append(
-                f"{kind.capitalize()}: {statistics.median(ratios):.1f} times chemprop's rate"
-                f" ({', '.join(f'{ratio:.1f}' for ratio in ratios)} in {len(ratios)} rounds)."
+                f"{kind.capitalize()}: {statistics.median(ratios):.1f} times chemprop's rate ({each} in {len(ratios)}"
+                f" {'round' if len(ratios) == 1 else 'rounds'}); the goal is {GOAL} times."
             )
+    begin, end = record["load"]
+    text.append(f"The machine's load was {begin:.1f} at the beginning and {end:.1f} at the end, with these commands.")
     return "\n\n".join(text)
 
 
-def written(page: str, record: Path = RESULTS / f"{NAME}.json") -> str:
-    """The page with the table of the record."""
-    return with_table(page, NAME, table(json.loads(record.read_text())))
+def memory_table(record: dict[str, Any]) -> str:
+    """Rows and memory of the runs of `policylearn predict` alone."""
+    costs = [Cost(**cost) for cost in record["costs"]]
+    headings = ("rows", "peak MiB", "rows a second", "ms of a processor per row")
+    return markdown_table(
+        headings,
+        [
+            (
+                f"{cost.rows:,}",
+                f"{cost.peak_bytes / 2**20:,.0f}",
+                f"{cost.rate:,.0f}",
+                f"{1000 * cost.processor / cost.rows:.2f}",
+            )
+            for cost in costs
+        ],
+    )
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--python", type=Path, help="the peer's")
-    parser.add_argument("--work", type=Path, help="folder for tables, models and outputs")
-    parser.add_argument("--molecules", type=int, default=100_000)
-    parser.add_argument("--rounds", type=int, default=1)
-    parser.add_argument("--only", nargs="+", default=[c.name for c in CONTENDERS], help="names of contenders")
-    parser.add_argument("--priority", type=int, default=None, help="of each command over others (Linux: autogroup)")
-    parser.add_argument("--name", default=NAME, help="of the record")
-    parser.add_argument("--table", action="store_true", help="write the table of the last record into the docs instead")
-    options = parser.parse_args()
-    if options.table:
-        PAGE.write_text(written(PAGE.read_text()))
-        return
-    options.work.mkdir(parents=True, exist_ok=True)
+def written(page: str) -> str:
+    """The page with the tables of both records; a place without a record stays empty."""
+    for name, made in ((NAME, table), (MEMORY, memory_table)):
+        record = RESULTS / f"{name}.json"
+        page = with_table(page, name, made(json.loads(record.read_text())) if record.exists() else "")
+    return page
+
+
+def compare(options: argparse.Namespace) -> Path:
+    """Measure all contenders, and give the record."""
     train, data = write_tables(options.work, options.molecules)
     contenders = [contender for contender in CONTENDERS if contender.name in options.only]
-    folders = {contender.name: options.work / contender.name.replace(" ", "-") for contender in contenders}
-    for contender in contenders:
-        if not folders[contender.name].exists():
-            subprocess.run(contender.train(options.python, train, folders[contender.name]), check=True)
     costs: dict[str, list[dict[str, Any]]] = {contender.name: [] for contender in contenders}
+    folders = {contender.name: trained(contender, options, train) for contender in contenders}
     load = os.getloadavg()[0]
+    path = RESULTS
     for _ in range(options.rounds):
         for contender in contenders:
-            output = options.work / f"{contender.name.replace(' ', '-')}.csv"
-            command = contender.predict(options.python, folders[contender.name], data, output)
+            output = options.work / f"{contender.folder}.csv"
+            source = first_rows(data, min(options.described, options.molecules)) if contender.descriptors else data
+            command = contender.predict(options.python, folders[contender.name], source, output)
             cost = run(command, output, priority=options.priority)
             print(contender.name, cost, flush=True)
             costs[contender.name].append(asdict(cost))
         # Kept round by round: a run of hours may be cut short.
+        counts = f"--molecules {options.molecules} --described {options.described} --rounds {options.rounds}"
         record = {
-            "command": f"python -m benchmarks.table_to_table --molecules {options.molecules} --rounds {options.rounds}",
+            "command": f"python -m benchmarks.table_to_table {counts}",
             "load": [load, os.getloadavg()[0]],
             "priority": options.priority,
             "costs": costs,
         }
         path = keep(options.name, record)
     print(table(record))
-    print(path)
+    return path
+
+
+def trained(contender: Contender, options: argparse.Namespace, table: Path) -> Path:
+    """The folder of a contender's model, which is trained where it is not there."""
+    folder: Path = options.work / contender.folder
+    if not folder.exists():
+        subprocess.run(contender.train(options.python, table, folder), check=True)
+    return folder
+
+
+def measure_memory(options: argparse.Namespace) -> Path:
+    """Run our command on the molecules and on many more rows, and give the record."""
+    train, data = write_tables(options.work, options.molecules)
+    folder = trained(CONTENDERS[0], options, train)
+    costs = []
+    for rows in (options.molecules, options.memory):
+        output = options.work / f"memory-{rows}.csv"
+        command = CONTENDERS[0].predict(Path(), folder, first_rows(data, rows), output)
+        costs.append(asdict(run(command, output, priority=options.priority)))
+        print(costs[-1], flush=True)
+        output.unlink()
+    words = f"--molecules {options.molecules} --memory {options.memory}"
+    record = {"command": f"python -m benchmarks.table_to_table {words}", "load": os.getloadavg()[0], "costs": costs}
+    print(memory_table(record))
+    return keep(options.name if options.name != NAME else MEMORY, record)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--python", type=Path, help="the peer's")
+    parser.add_argument("--work", type=Path, help="folder for tables, models and outputs")
+    parser.add_argument("--molecules", type=int, default=MOLECULES)
+    parser.add_argument("--described", type=int, default=DESCRIBED, help="molecules where models read descriptors")
+    parser.add_argument("--rounds", type=int, default=1)
+    parser.add_argument("--only", nargs="+", default=[c.name for c in CONTENDERS], help="names of contenders")
+    parser.add_argument("--priority", type=int, default=None, help="of each command over others (Linux: autogroup)")
+    parser.add_argument("--name", default=NAME, help="of the record; the page is written for the usual one alone")
+    parser.add_argument("--memory", type=int, nargs="?", const=MANY, help="measure our memory on so many rows instead")
+    parser.add_argument("--table", action="store_true", help="write the tables of the records into the docs instead")
+    options = parser.parse_args()
+    if not options.table:
+        options.work.mkdir(parents=True, exist_ok=True)
+        print(measure_memory(options) if options.memory else compare(options))
+    if options.name == NAME:
+        PAGE.write_text(written(PAGE.read_text()))
 
 
 if __name__ == "__main__":

@@ -6,11 +6,13 @@ from types import ModuleType
 
 import pytest
 
-from benchmarks import ablation_table, step_goals, systems_table
+from benchmarks import ablation_table, step_goals, systems_table, table_to_table
 from benchmarks.page import PAGE, begin, end, with_table
 
+TABLES = (ablation_table, step_goals, systems_table, table_to_table)
 
-@pytest.mark.parametrize("table", [ablation_table, step_goals, systems_table], ids=lambda module: module.__name__)
+
+@pytest.mark.parametrize("table", TABLES, ids=lambda module: module.__name__)
 def test_the_table_is_made_from_the_record(table: ModuleType) -> None:
     page = PAGE.read_text()
     assert table.written(page) == page, f"run python -m {table.__name__}"
