@@ -107,7 +107,7 @@ def test_peak_memory_is_measured_in_a_process_of_its_own(source: Source) -> None
     }  # fmt: skip
     found = run_alone("policylearn.studies.bench.alone", words)
     rows = sum(int(n) * (int(n) + 1) for n in source.dataset.graphs.num_nodes[source.dataset.splits[0].train])
-    least = rows * 64 * 4 * 2 * 4 // 4  # two layers keep their two maps of two streams; rows that are alike are kept once
+    least = rows * 64 * 4 * 2 * 4 // 4  # two layers keep their two maps of two streams, of rows that are alike once
     assert least < found["peak_bytes"] < 50 * least
     with pytest.raises(RuntimeError, match="in a process of its own failed with code 1"):
         run_alone("policylearn.absent", {})
