@@ -6,6 +6,7 @@ import re
 from dataclasses import replace
 from pathlib import Path
 
+from policylearn.studies.compare import read_comparison, run_comparison
 from policylearn.studies.experiments import (
     TABLES,
     Protocol,
@@ -16,6 +17,7 @@ from policylearn.studies.experiments import (
     open_ledger,
     plan,
     run_table,
+    take_over,
     write_report,
 )
 from policylearn.studies.experiments.declaration import Measure
@@ -25,7 +27,8 @@ PROJECT = Path(__file__).parents[3]
 
 
 def test_the_committed_report_is_what_the_committed_records_give() -> None:
-    again = make_report(load_records(open_ledger(PROJECT / "results")), TABLES, "results")
+    ledger = open_ledger(PROJECT / "results")
+    again = make_report([*load_records(ledger), *take_over(ledger.root, TABLES)], TABLES, "results")
     assert (PROJECT / "RESULTS.md").read_text(encoding="utf-8") == again, "run 'policylearn reproduce --report'"
     for picture in re.findall(r"\((results/pictures/.*?\.png)\)", again):
         assert (PROJECT / picture).exists()
@@ -81,3 +84,30 @@ def test_caveats_and_what_else_was_tried_are_told(tiny_data: Path, tiny_record: 
     text = make_report([first, longer], (tiny_table(tiny_data),), "results")
     assert "rebuilt by hand." in text
     assert re.search(r"also tried, with their validation figure: .*, 1 runs, 1 epochs: 0\.250\.", text)
+
+
+def test_runs_of_a_comparison_are_those_of_a_cell_too(tiny_data: Path, tmp_path: Path) -> None:
+    table = tiny_table(tiny_data)
+    file = tmp_path / "mine.yaml"
+    file.write_text(
+        "reference: random\nseeds: 2\nrecipe: modern\n"
+        f"settings: {{fit.epochs: 1, fit.batch_size: 12, prediction.channels: 4, prediction.layers: 1}}\n"
+        f"data:\n  {table.columns[0].dataset}: {{}}\n"
+        "variants:\n  random: {policy: random, picks: 2}\n  learned: {policy: learned, picks: 2}\n"
+        "  degree: {policy: degree, picks: 2}\n"
+    )
+    root = tmp_path / "results"
+    run_comparison(read_comparison(file), root / "compare" / "mine", tmp_path / "runs")
+    found = take_over(root, (table,))
+    assert sorted((record.row, record.number) for record in found) == [
+        ("learned-t2", 0), ("learned-t2", 1), ("random-t2", 0), ("random-t2", 1),
+    ], "the paper has no row of degrees"  # fmt: skip
+    learned = found[0]
+    assert (learned.estimator, learned.epochs, learned.paper_epochs) == ("reinforce", 1, 100)
+    assert learned.changed["recipe"] == "modern"
+    assert learned.changed["readout"] == "both"
+    assert "fit.seed" not in learned.changed
+    text = write_report(open_ledger(root), (table,)).read_text(encoding="utf-8")
+    assert re.search(r"\| Policy-learn T=2 \| 0.30±0.05 \| \d\.\d\d±\d\.\d\d \| 2 of 2 seeds \| 1 of 100 \|", text)
+    assert "readout both†" in text
+    assert re.search(r"^policylearn reproduce tiny .* recipe=modern", text, re.M)

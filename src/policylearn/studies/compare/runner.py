@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +13,11 @@ import lightning
 
 from policylearn.data.atomic import write_text
 from policylearn.settings.provenance import commit, describe_machine, versions
+from policylearn.settings.run_files import HISTORY
 from policylearn.studies.compare.plan import CompareJob, Comparison, jobs_of, label_of
 from policylearn.training import DataConfig, RunConfig, Source, load_source
 from policylearn.training.fitting import describe_dataset
-from policylearn.training.folds import train
+from policylearn.training.folds import read_curve, train
 from policylearn.training.ledger import JobOutcome, Ledger, read_record, run_jobs
 
 PROBE_EPOCHS = 2
@@ -46,6 +47,8 @@ class CompareRecord:
     config: dict[str, Any]
     test_mean_picks: float | None = None
     """Picks per test graph, where the policy decides by itself when to stop."""
+    curve: dict[str, list[float]] = field(default_factory=dict)
+    """Loss and validation metric of each epoch; empty where a table's mean over several splits has none of its own."""
 
 
 def run_comparison(
@@ -106,6 +109,7 @@ def perform(job: CompareJob, runs: Path, callbacks: Sequence[lightning.Callback]
         versions=versions(),
         config=dict(job.settings),
         test_mean_picks=metrics.get("test_mean_picks"),
+        curve=read_curve(folder / HISTORY) if (folder / HISTORY).exists() else {},
     )
 
 

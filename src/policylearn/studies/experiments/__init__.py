@@ -1,5 +1,6 @@
 """The paper's tables as declarations, the runs behind our figures, and the ledger that keeps them."""
 
+from policylearn.studies.experiments.comparisons import take_over
 from policylearn.studies.experiments.declaration import (
     Cell,
     Column,
@@ -37,5 +38,6 @@ __all__ = [
     "row",
     "run_folder",
     "run_table",
+    "take_over",
     "write_report",
 ]

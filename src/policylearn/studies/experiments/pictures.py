@@ -52,7 +52,9 @@ def draw_curves(dataset: str, groups: Groups, path: Path) -> None:
                 if (experiment.target or "") != target:
                     continue
                 for group in choose_groups(groups[experiment])[0]:
-                    curves = [record.curve["valid"] for record in group.records]
+                    curves = [record.curve["valid"] for record in group.records if record.curve]
+                    if not curves:
+                        continue
                     length = min(map(len, curves))
                     mean = [sum(curve[epoch] for curve in curves) / len(curves) for epoch in range(length)]
                     name = " ".join([experiment.slug, *([group.first.estimator] if group.first.estimator else [])])

@@ -16,6 +16,10 @@ RUNS = "runs"
 PICTURES = "pictures"
 NAMES = re.compile(r"(seed|fold|round)\d+-[0-9a-f]{8}\.json")
 """Of records; other files may lie beside them."""
+REPEATED = ("fit.seed", "data.fold")
+"""What differs between the repeats of an experiment."""
+SHOWN_APART = (*REPEATED, "fit.epochs", "selection.estimator", "selection.mode")
+"""Settings that have fields of their own in a record."""
 
 
 @dataclass(frozen=True)

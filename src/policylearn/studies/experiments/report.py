@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from policylearn.data.atomic import write_text
+from policylearn.studies.experiments.comparisons import take_over
 from policylearn.studies.experiments.declaration import Cell, Column, Experiment, Table
 from policylearn.studies.experiments.pictures import draw_curves, draw_table
 from policylearn.studies.experiments.plan import command_of
@@ -40,7 +41,7 @@ def write_report(ledger: Ledger, tables: Sequence[Table]) -> Path:
         ledger: the records.
         tables: what to report on.
     """
-    records = load_records(ledger)
+    records = [*load_records(ledger), *take_over(ledger.root, tables)]
     path = ledger.root.parent / "RESULTS.md"
     if not records:
         raise LedgerError(
@@ -174,9 +175,14 @@ def settings_of(group: RunGroup) -> str:
     """What was changed, with a mark on what the paper's grid does not hold."""
     outside = dict(group.departures)
     return ", ".join(
-        f"{key.split('.')[-1]} {write_value(value)}{'†' if key in outside else ''}"
-        for key, value in group.changed.items()
+        f"{short_name(key)} {write_value(value)}{'†' if key in outside else ''}" for key, value in group.changed.items()
     )
+
+
+def short_name(key: str) -> str:
+    """A setting's own name; one of a transform with the name of the transform."""
+    transform = key.removeprefix("data.transforms.")
+    return transform if transform != key else key.split(".")[-1]
 
 
 def contest(groups: Groups) -> str:

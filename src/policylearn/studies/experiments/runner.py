@@ -11,24 +11,20 @@ from pathlib import Path
 from typing import Any
 
 import lightning
-import numpy as np
 
 from policylearn.settings.flat import differences, plain
 from policylearn.settings.provenance import commit, describe_machine, versions
 from policylearn.settings.run_files import HISTORY
 from policylearn.studies.experiments.plan import Job, command_of
-from policylearn.studies.experiments.records import Record, run_folder
-from policylearn.studies.experiments.summary import REPEATED
+from policylearn.studies.experiments.records import SHOWN_APART, Record, run_folder
 from policylearn.studies.experiments.timing import measure_ms
 from policylearn.training import DataConfig, RunConfig, Source, fit, load_run, load_source
 from policylearn.training.checkpoints import CHECKPOINTS, Checkpoints
 from policylearn.training.fitting import describe_dataset
-from policylearn.training.folds import parts_of, read_history
+from policylearn.training.folds import parts_of, read_curve
 from policylearn.training.ledger import JobOutcome, Ledger, OutOfTimeError, run_jobs
 
 CallbacksOf = Callable[[Job], Sequence[lightning.Callback]]
-SHOWN_APART = ("fit.epochs", "selection.estimator", "selection.mode")
-"""Settings that have fields of their own in a record."""
 
 
 class BudgetCallback(lightning.Callback):
@@ -100,7 +96,7 @@ def perform(job: Job, source: Source, folder: Path, callbacks: Sequence[lightnin
     fold = job.config.data.fold or 0
     done = fit(job.config, source, folder, fold=fold, resume=True, callbacks=callbacks, every_epoch=parts)
     run = load_run(folder)
-    curve = shortest(read_history(folder / HISTORY))
+    curve = read_curve(folder / HISTORY)
     record = record_of(job, done.metrics, run.facts.dataset, run.facts.versions, parts[-1], curve)
     shutil.rmtree(folder / CHECKPOINTS, ignore_errors=True)  # several times the weights, and of no more use
     return record
@@ -116,7 +112,7 @@ def record_of(
 ) -> Record:
     """A job's record."""
     cell, config, learned = job.cell, job.config, job.experiment.learns
-    apart = (*REPEATED, *SHOWN_APART, *(("optim.decay_every", "optim.milestones") if job.schedule else ()))
+    apart = (*SHOWN_APART, *(("optim.decay_every", "optim.milestones") if job.schedule else ()))
     changed = {key: value for key, value in differences(config, job.paper, RunConfig()).items() if key not in apart}
     return Record(
         experiment=job.experiment,
@@ -148,16 +144,3 @@ def record_of(
         finished=datetime.now(UTC).isoformat(timespec="seconds"),
         command=command_of(cell.table, cell, config, job.paper, [job.repeat]),
     )
-
-
-def shortest(history: dict[str, list[float]]) -> dict[str, list[float]]:
-    """A history's curves with as few digits as single precision needs; losses, which are only looked at, fewer.
-
-    Records have counted epochs from 0 from the start; histories count from 1, and those of older runs from 0.
-    """
-    curve: dict[str, list[float]] = {"epoch": list(range(len(history["epoch"])))}
-    curve["loss"] = [float(f"{value:.5g}") for value in history["loss"]]
-    for part in ("valid", "test"):
-        if history[part]:
-            curve[part] = [float(str(np.float32(value))) for value in history[part]]
-    return curve

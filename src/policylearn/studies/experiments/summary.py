@@ -13,11 +13,9 @@ import numpy as np
 from policylearn.settings.flat import flat
 from policylearn.settings.run_config import RunConfig
 from policylearn.studies.experiments.declaration import Cell, Experiment
-from policylearn.studies.experiments.records import Record
+from policylearn.studies.experiments.records import REPEATED, Record
 from policylearn.training.folds import combine_folds
 
-REPEATED = ("fit.seed", "data.fold")
-"""What differs between the repeats of an experiment."""
 SELECTION_RATE = "optim.selection_learning_rate"
 """A setting that only the learned policy reads, though a command may give it to other rows too."""
 
