@@ -37,7 +37,5 @@ class ModelConfig:
     """Numbers per graph that the head reads beside the graph's vector, from the extra 'descriptors'; 0 for none."""
     descriptor_dropout: float = 0.0
     """Share of them that is set to zero in training."""
-    heads: int = 1
-    """Heads that are trained side by side on the graph's vector and predict as their mean."""
     max_rows: int = STREAMED_ROWS
     """Rows held at once at inference; without running statistics the bag is held whole, as pieces have others."""

@@ -21,7 +21,6 @@ from policylearn.nn import (
     Encoder,
     Features,
     GraphColumns,
-    Heads,
     NodeEncoder,
     NodesThenCopies,
     NormStatistics,
@@ -86,12 +85,11 @@ def build_model(config: ModelConfig) -> SubgraphGNN:
         )
     both = config.readout == "both" and config.level == "graph"  # a task of nodes pools none
     width = 2 * network.channels if both else network.channels
-    shape = (width + config.descriptors, 2 * network.channels, config.outputs)
     return SubgraphGNN(
         policy=_build_policy(config, rule, encoder),
         encoder=encoder,
         readout=_build_readout(config),
-        head=MLP(*shape) if config.heads == 1 else Heads(*shape, config.heads),
+        head=MLP(width + config.descriptors, 2 * network.channels, config.outputs),
         rule=rule,
         columns=_build_columns(config),
         vector_norm=RowBatchNorm(width) if both else None,

@@ -15,7 +15,6 @@ from policylearn.nn import (
     CopiesThenNodes,
     Encoder,
     GraphColumns,
-    Heads,
     Readout,
     RowBatchNorm,
     StreamingReadout,
@@ -110,12 +109,10 @@ class SubgraphGNN(nn.Module):
         graphs = Graphs.of(batch)
         selection.validate(graphs.members.repeat(samples).ptr)
         if selection.nodes is not None:
-            vectors = self._of_nodes(selection.nodes[-1], graphs)
-        elif self.training or torch.is_grad_enabled() or samples > 1:
-            vectors = self._read_out(self._encoded(graphs, selection, samples), graphs)
-        else:
-            vectors = self.vectors(graphs, selection)
-        return self._headed(vectors, self._beside(graphs))
+            return self._of_nodes(selection.nodes[-1], graphs, self._beside(graphs))
+        if self.training or torch.is_grad_enabled() or samples > 1:
+            return self._outputs(self._encoded(graphs, selection, samples), graphs, self._beside(graphs))
+        return self._headed(self.vectors(graphs, selection), self._beside(graphs))
 
     def vectors(self, graphs: Graphs, selection: Selection) -> Tensor:
         """The graphs' vectors, at inference, ``(G, C)``; a large bag goes through in pieces where that is allowed."""
@@ -139,7 +136,6 @@ class SubgraphGNN(nn.Module):
         graphs = Graphs.of(batch)
         samples, selection = self._training_bags(graphs, generator)
         beside = self._beside(graphs)  # once, so that all bags of a graph see the same
-        heads = self.head.members if isinstance(self.head, Heads) else 1
         encoded = [] if selection.nodes is not None else self._encoded(graphs, selection, samples)
 
         def whole(picks: int) -> bool:
@@ -150,20 +146,17 @@ class SubgraphGNN(nn.Module):
             return whole(picks) or self.stops_early
 
         def outputs_of(picks: int) -> Tensor:
-            """With the unmarked copy and those of so many picks alone, of each head, ``(H * K * G, outputs)``."""
+            """With the unmarked copy and those of so many picks alone, ``(K * G, outputs)``."""
             if selection.nodes is not None:
-                vectors = self._of_nodes(selection.nodes[picks], graphs)
-            else:
-                parts = encoded if whole(picks) else [bag.prefix(states, picks) for states, bag in encoded]
-                vectors = self._read_out(parts, graphs)
-            return self._headed(vectors, beside, remembers=remembers(picks), apart=True)
+                return self._of_nodes(selection.nodes[picks], graphs, beside, remembers=remembers(picks))
+            parts = encoded if whole(picks) else [bag.prefix(states, picks) for states, bag in encoded]
+            return self._outputs(parts, graphs, beside, remembers=remembers(picks))
 
         def costs_of(outputs: Tensor) -> tuple[Tensor, Tensor]:
-            """The mean loss, and each graph's own with each of its bags, the mean over heads, ``(K, G)``."""
-            rounds = heads * samples
-            values, known = terms(outputs, y.repeat(rounds, *([1] * (y.dim() - 1))))
-            costs = graph_costs(values.detach(), known, graphs.members.repeat(rounds))
-            return values.sum() / known.sum().clamp(min=1), costs.view(heads, samples, -1).mean(0)
+            """The mean loss, and each graph's own with each of its bags, ``(K, G)``."""
+            values, known = terms(outputs, y.repeat(samples, *([1] * (y.dim() - 1))))
+            costs = graph_costs(values.detach(), known, graphs.members.repeat(samples))
+            return values.sum() / known.sum().clamp(min=1), costs.view(samples, -1)
 
         outputs = outputs_of(selection.picks)
         mean, costs = costs_of(outputs)
@@ -183,7 +176,6 @@ class SubgraphGNN(nn.Module):
             evidence = Evidence(costs, prefix_costs, graphs.extras.get("past_cost"))
             added = surrogate_loss(self.policy, selection, evidence)
             loss = loss if added is None else loss + added
-        outputs = outputs.view(heads, -1, outputs.shape[-1]).mean(0)
         return Objective(loss, mean.detach(), outputs, costs.mean(0), selection)
 
     def predict_drawn(self, batch: AnyBatch, draws: int, *, seed: int = 0) -> tuple[Tensor, list[Selection]]:
@@ -255,33 +247,33 @@ class SubgraphGNN(nn.Module):
         bag = self.rule(graphs, selection, dtype=self.dtype, unmarked=unmarked)
         return self.encoder(graphs, bag), bag
 
-    def _read_out(self, encoded: list[tuple[Tensor, Bag]], graphs: Graphs) -> Tensor:
-        """The vectors of bags that are held whole, ``(K * G, C)``."""
+    def _outputs(
+        self, encoded: list[tuple[Tensor, Bag]], graphs: Graphs, beside: Tensor | None, *, remembers: bool = True
+    ) -> Tensor:
+        """The outputs for bags that are held whole, ``(K * G, outputs)``."""
         vectors = [self.readout(states, bag, graphs) for states, bag in encoded]
-        return vectors[0] if len(vectors) == 1 else torch.cat(vectors)
+        return self._headed(vectors[0] if len(vectors) == 1 else torch.cat(vectors), beside, remembers=remembers)
 
     def _beside(self, graphs: Graphs) -> Tensor | None:
         """What the head reads beside the graphs' vectors, ``(G, D)``."""
         return None if self.columns is None else self.columns(graphs)
 
-    def _headed(self, vectors: Tensor, beside: Tensor | None, *, remembers: bool = True, apart: bool = False) -> Tensor:
-        """The outputs, ``(K * G, C)`` and ``(G, D) -> (K * G, outputs)``; ``apart``, those of H heads one by one."""
+    def _headed(self, vectors: Tensor, beside: Tensor | None, *, remembers: bool = True) -> Tensor:
+        """The outputs, ``(K * G, C)`` and ``(G, D) -> (K * G, outputs)``."""
         if self.vector_norm is not None:
             vectors = self.vector_norm(vectors, remembers=remembers)
         if beside is not None:
             rounds = len(vectors) // len(beside)
             vectors = torch.cat([vectors, beside.to(vectors.dtype).repeat(rounds, 1)], dim=1)
-        if apart and isinstance(self.head, Heads):
-            return self.head.apart(vectors).flatten(0, 1)
         output: Tensor = self.head(vectors)
         return output
 
-    def _of_nodes(self, nodes: Tensor, graphs: Graphs) -> Tensor:
-        """The vectors, from nodes that the policy has pooled over their copies, ``(N, K, C) -> (K * G, C)``."""
+    def _of_nodes(self, nodes: Tensor, graphs: Graphs, beside: Tensor | None, *, remembers: bool = True) -> Tensor:
+        """The outputs for nodes that the policy has pooled over their copies, ``(N, K, C) -> (K * G, outputs)``."""
         if not isinstance(self.readout, CopiesThenNodes):
             raise ValueError("a shared encoder needs a readout that pools copies first: CopiesThenNodes")
         vectors = self.readout.of_nodes(nodes, graphs)  # (G, K, C)
-        return vectors.transpose(0, 1).flatten(0, 1)
+        return self._headed(vectors.transpose(0, 1).flatten(0, 1), beside, remembers=remembers)
 
     def _encoded(self, graphs: Graphs, selection: Selection, samples: int) -> list[tuple[Tensor, Bag]]:
         """States and copies of each of K bags, all in one pass where copies do not see each other."""

@@ -25,7 +25,7 @@ from policylearn.nn.features import (
 )
 from policylearn.nn.graph_columns import DESCRIPTORS, GraphColumns
 from policylearn.nn.marked_input import MarkedInput
-from policylearn.nn.mlp import MLP, Heads, NormedMLP
+from policylearn.nn.mlp import MLP, NormedMLP
 from policylearn.nn.norms import NoNorm, NormStatistics, RowBatchNorm, RowLayerNorm, RowNorm, build_norm
 from policylearn.nn.one_hot import edge_numbers, edge_width, node_numbers, node_width, one_hot
 from policylearn.nn.pooling import CopyPool, Pooled
@@ -58,7 +58,6 @@ __all__ = [
     "GINForm",
     "GraphColumns",
     "Graphs",
-    "Heads",
     "MarkedInput",
     "Members",
     "NoNorm",

@@ -199,9 +199,6 @@ class RunConfig:
     bag: BagConfig = field(default_factory=BagConfig)
     descriptor_dropout: DropShare = 0.0
     """Share of the descriptors (see `data.transforms`) that is set to zero in training."""
-    heads: Positive = 1
-    """Heads that are trained side by side on the graph's vector, each with a loss of its own, and predict as their
-    mean."""
     optim: OptimConfig = field(default_factory=OptimConfig)
     fit: FitConfig = field(default_factory=FitConfig)
     grid: dict[str, list[Any]] = field(default_factory=dict)

@@ -129,7 +129,6 @@ def make_model(config: RunConfig, inputs: Inputs) -> nn.Module:
             bag=config.bag,
             descriptors=inputs.descriptors,
             descriptor_dropout=config.descriptor_dropout,
-            heads=config.heads,
         )
     )
     return accelerate(model)
