@@ -24,7 +24,6 @@ MODERN: dict[str, Any] = {
 
 FOR_TABLES: dict[str, Any] = {
     "data": {"transforms": {"walk_encoding": {}, "descriptors": {}}},
-    "descriptor_dropout": 0.1,
     "fit": {"epochs": 30, "batch_size": 64, "keep": "last"},
     "prediction": {"layers": 3},
 }
