@@ -15,8 +15,9 @@ from torch import Tensor, nn
 
 from policylearn.bags import Bag
 from policylearn.fast.inference import FixedLayer, Half, infer_layers
-from policylearn.fast.network_step import CompiledNorm, LayerSettings, NetworkStep, States, network_step
+from policylearn.fast.network_step import NetworkStep, States, network_step
 from policylearn.fast.rows import DTYPES, Kinds, Rows, as_array
+from policylearn.fast.streams import CompiledNorm, LayerSettings
 from policylearn.fast.threads import Array
 from policylearn.nn import (
     GIN,
