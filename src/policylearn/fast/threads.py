@@ -17,7 +17,7 @@ from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
@@ -26,8 +26,7 @@ from numpy.typing import NDArray
 Array = NDArray[Any]
 
 SMALL = 1 << 11
-"""Below so many rows a second thread costs more than it saves: threads that meet cost 60 us, and the shortest phase of
-an mlp takes 0.13 us per row, so that 1,000 rows are even and 2,048 save a fourth."""
+"""Below so many rows there is one thread: a second has to be called and waited for, which takes about 60 us."""
 
 PIECE = 1 << 11
 """Rows of a piece: so many that a call is worth it, so few that what belongs to them is still in the cache."""
@@ -188,6 +187,22 @@ def together(threads: int, work: Callable[[Team], None]) -> None:
             wait(waiting)
     for part in waiting:
         part.result()
+
+
+First = TypeVar("First")
+Second = TypeVar("Second")
+
+
+def side_by_side(first: Callable[[], First], second: Callable[[], Second]) -> tuple[First, Second]:
+    """What both give, each in a thread of its own where there are several."""
+    if kernel_threads() == 1:
+        return first(), second()
+    waiting = pool(kernel_threads()).submit(second)
+    try:
+        own = first()
+    finally:
+        wait([waiting])
+    return own, waiting.result()
 
 
 @cache
