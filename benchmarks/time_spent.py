@@ -25,8 +25,8 @@ from policylearn.training import DataConfig, load_source
 
 STEPS = 10
 GROUPS = {
-    "sums along edges": ("message_loops.py", "cone_loops.py", "merge_loops.py"),
-    "maps with norms, relus and residual": ("mlp_loops.py",),
+    "layers: sums along edges, maps, norms, relus and residual": ("layer_loops.py",),
+    "cones, rows that are alike, and lists of both": ("message_loops.py", "cone_loops.py", "merge_loops.py"),
     "torch's own backward pass": ("run_backward",),
     "Adam": ("adam", "optimizer.py"),
 }

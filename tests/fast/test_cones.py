@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from torch_geometric.data import Batch, Data
 
 from policylearn.bags import NO_PICK, Graphs, Selection
-from policylearn.fast import accelerate, cones, threads
+from policylearn.fast import accelerate, cones
 from policylearn.fast.cone_rows import Cones
 from policylearn.fast.cones import ConeStates
 from policylearn.fast.rows import Rows
@@ -117,13 +117,10 @@ def test_copies_in_parts(max_rows: int) -> None:
     assert torch.allclose(plain, by_cones, atol=1e-9)
 
 
-def test_pieces_of_any_size(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(threads, "PIECE", 3)
-    threads.row_pieces.cache_clear()
+def test_few_copies_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cones, "COPIES", 20)
     model = trained(small_model("learned", picks=3, layers=3, dtype=torch.float64))
     plain, by_cones = both_ways(model, batch_of(*molecules(12), data_of(nx.path_graph(700))))
-    threads.row_pieces.cache_clear()
     assert torch.allclose(plain, by_cones, atol=1e-9)
 
 

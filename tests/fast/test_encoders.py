@@ -149,16 +149,13 @@ def test_states_gradients_and_statistics_are_those_of_whole_copies(norm: str, gr
 @pytest.mark.parametrize("marks", [1, 2])
 @pytest.mark.parametrize("threaded", [1, 2])
 @pytest.mark.parametrize("changes", [{"residual": False}, {"layers": 1}, {"norm": "layer"}])
-def test_marks_pieces_and_threads(
+def test_marks_and_threads(
     marks: int, threaded: int, changes: dict[str, object], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(threads, "PIECE", 40)
     monkeypatch.setattr(threads, "SMALL", 1)
-    monkeypatch.setattr("policylearn.fast.rows.kernel_threads", lambda: threaded)
-    threads.row_pieces.cache_clear()
+    monkeypatch.setattr(threads, "kernel_threads", lambda: threaded)
     graphs = Graphs.of(batch_of(LONG, *molecules(6)))
     assert_alike(encoders(**changes), graphs, mark_nodes(graphs, picked(graphs, 2, marks), dtype=torch.float64))
-    threads.row_pieces.cache_clear()
 
 
 @pytest.mark.parametrize("marks", [1, 2])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import nullcontext
@@ -14,7 +15,18 @@ import pytest
 import torch
 from hypothesis import given, settings
 
-from policylearn.fast.threads import PIECE, SMALL, Piece, Pieces, kernel_threads, own_threads
+from policylearn.fast.layer_loops import meet
+from policylearn.fast.threads import (
+    PIECE,
+    SMALL,
+    Piece,
+    Pieces,
+    Team,
+    kernel_threads,
+    own_threads,
+    side_by_side,
+    together,
+)
 
 
 @pytest.fixture(autouse=True)
@@ -119,6 +131,67 @@ def test_after_an_error_nothing_is_at_work_any_more() -> None:
             Pieces(np.arange(SMALL + 1), PIECE).each(work)
         assert finished == [1]
         finished.clear()
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3])
+@pytest.mark.parametrize("own", [True, False])
+def test_nobody_goes_on_before_all_have_come(threads: int, own: bool) -> None:
+    torch.set_num_threads(threads)
+    done: list[list[int]] = [[] for _ in range(threads)]
+    seen: list[list[int]] = []
+
+    def work(team: Team) -> None:
+        for turn in range(20):
+            done[team[0]].append(turn)
+            meet(team)
+            seen.append([len(one) for one in done])
+            meet(team)
+
+    with own_threads() if own else nullcontext():
+        together(threads, work)
+    assert seen == [[turn + 1] * threads for turn in range(20) for _ in range(threads)]
+
+
+@pytest.mark.parametrize("broken", [0, 1])
+@pytest.mark.parametrize("own", [True, False])
+def test_nobody_waits_for_a_thread_that_has_failed(broken: int, own: bool) -> None:
+    torch.set_num_threads(2)
+
+    def work(team: Team) -> None:
+        if team[0] == broken:
+            raise ValueError("on the way to a meeting")
+        meet(team)
+
+    with pytest.raises(ValueError, match="on the way"), own_threads() if own else nullcontext():
+        together(2, work)
+    assert kernel_threads() == 2
+
+
+def test_works_of_several_callers_do_not_wait_for_each_other() -> None:
+    """With two workers in all, one of each of two works would wait for a partner that has no worker."""
+    torch.set_num_threads(2)
+    finished: list[int] = []
+
+    def call(number: int) -> None:
+        for _ in range(10):
+            together(2, meet)
+        finished.append(number)
+
+    callers = [threading.Thread(target=call, args=(number,), daemon=True) for number in range(4)]
+    for caller in callers:
+        caller.start()
+    for caller in callers:
+        caller.join(60)
+    assert sorted(finished) == [0, 1, 2, 3]
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_two_things_side_by_side(threads: int) -> None:
+    torch.set_num_threads(threads)
+    with own_threads():
+        assert side_by_side(lambda: 1, lambda: "two") == (1, "two")
+        with pytest.raises(ZeroDivisionError):
+            side_by_side(lambda: 1, lambda: 1 / 0)
 
 
 def test_a_forked_process_has_threads_of_its_own() -> None:

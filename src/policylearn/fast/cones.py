@@ -24,9 +24,6 @@ from policylearn.settings import CopyPooling
 COPIES = 1 << 13
 """Nodes of the copies that are worked on together, so few that their rows stay in the cache."""
 
-FEW = 1 << 8
-"""With fewer nodes of copies there is one thread; a copy goes through all layers before threads meet."""
-
 SCORED = 1 << 12
 """Nodes that are scored together."""
 
@@ -92,9 +89,8 @@ class ConeStates:
         assert marked.marks is not None, "there are two streams"
         own = self.features[cones.node_of[marked.features.firsts]]
         given = _marked_input(own, 1), np.ones((marked.marks.counts[0], 1), own.dtype)
-        made = infer_layers(self.layers, marked.rows_beside(both), given, self.states)
-        last = tuple(np.concatenate(pair) for pair in zip(self.states[-1], made[-1], strict=True))
-        return cones, self._spread(last, both, slice(self.graphs.num_nodes, None))  # type: ignore[arg-type]
+        last = infer_layers(self.layers, marked.rows_beside(both), given, self.states)[-1]
+        return cones, self._spread(last, both, slice(self.graphs.num_nodes, None))
 
     def _sizes(self, roots: Tensor) -> Tensor:
         """Nodes of each copy's graph: so many rows it has at most."""
@@ -107,20 +103,8 @@ class ConeStates:
             roots: marked nodes of each copy, ``(copies, k)``.
             max_rows: rows held at once.
         """
-        for start, end in self._chunks(roots, max_rows):
-            for cones, rows, first in self._marked(roots[start:end]):
-                yield cones, rows, start + first
-
-    def _marked(self, roots: Tensor) -> list[tuple[Cones, Tensor, int]]:
-        ends = np.cumsum(self._sizes(roots).numpy())
-        found: list[tuple[Cones, Tensor, int]] = []
-
-        def work(piece: Piece) -> None:
-            first, last = piece.nodes
-            found.append((*self.around(roots[first:last]), first))
-
-        Pieces(np.concatenate([[0], ends]), COPIES, FEW).each(work)
-        return sorted(found, key=lambda one: one[2])
+        for start, end in self._chunks(roots, min(max_rows, COPIES)):
+            yield *self.around(roots[start:end]), start
 
     def _chunks(self, roots: Tensor, max_rows: int) -> Iterator[tuple[int, int]]:
         """Neighbouring copies whose graphs have at most ``max_rows`` nodes together (but at least one copy)."""

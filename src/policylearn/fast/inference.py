@@ -10,10 +10,12 @@ import numpy as np
 
 from policylearn.fast.gemm import product_address
 from policylearn.fast.rows import NONE, NetworkRows, RowLists
-from policylearn.fast.threads import Array, Job, Piece, each_of
+from policylearn.fast.threads import Array, Team, threads_for, together
 
 Half = tuple[Array, Array, Array, Array, Any]
 """Weight, what is added behind the map, scale, shift and epsilon of half an mlp, see `mlp_loops`."""
+
+NO_ROWS = RowLists(0, NONE, np.zeros(1, np.int64), NONE, NONE)
 
 FixedStates = tuple[Array, Array]
 """Features and marks; marks without channels where there is one stream."""
@@ -37,62 +39,57 @@ class FixedLayer:
     scales: tuple[Any, Any]
     residual: bool
 
-    def job(self, stream: int, lists: RowLists, states: tuple[Array, Array, Array], new: Array) -> Job:
-        """What takes the rows of a stream through the layer.
-
-        Args:
-            stream: which.
-            lists: its rows.
-            states: rows, marks that stand beside them, and which of these each row has.
-            new: what comes out.
-        """
-        from policylearn.fast.message_loops import sum_messages
-        from policylearn.fast.mlp_loops import mlp_forward
-
-        h, p, _ = states
-        (one, two), dtype = self.mlps[stream], h.dtype
-        values = self.values if stream == 0 else self.values[:0, :0]
-        given = *states, *lists.lists, values, self.scales[stream]
-        kept = self.residual and stream == 0
-        address = product_address(dtype)
-
-        def work(piece: Piece) -> None:
-            at, count = piece.rows, piece.count
-            x, own = (
-                np.empty((count, h.shape[1] + p.shape[1]), dtype),
-                np.empty((count if kept else 0, h.shape[1]), dtype),
-            )
-            sum_messages(at.start, at.stop, *given, x, own)
-            rows = np.empty((2, count), dtype)
-            mlp_forward(address, x, one, two, self.by_row, own, x[:0], new[at], new[at], rows, rows)
-
-        return lists.pieces(), (work,)
-
 
 def infer_layers(
     layers: Sequence[FixedLayer], rows: NetworkRows, given: FixedStates, known: Sequence[FixedStates] = ()
 ) -> list[FixedStates]:
-    """Features and marks behind each layer.
+    """Features and marks behind each layer, ahead of them those that are known.
 
     Args:
         layers: one after the other.
         rows: of each layer.
         given: features and marks that go in.
-        known: rows in front of each layer that stand ahead of those that are made.
+        known: rows in front of each layer, and behind the last, that stand ahead of those that are made.
     """
+    from policylearn.fast.layer_loops import row_forward
+
+    if known:
+        given = tuple(np.concatenate(both) for both in zip(known[0], given, strict=True))  # type: ignore[assignment]
     found: list[FixedStates] = []
+    calls = []
+    nothing, gemm = np.empty((0, 0), given[0].dtype), product_address(given[0].dtype)
     for depth, layer in enumerate(layers):
         h, p = given
-        if known:
-            h, p = (np.concatenate(both) for both in zip(known[depth], given, strict=True))
-        streams = [(rows.features[depth], (h, p, rows.marks_of[depth] if len(layer.mlps) > 1 else NONE))]
+        streams = [(rows.features[depth], (h, p, rows.marks_of[depth] if len(layer.mlps) > 1 else NONE), layer.values)]
         if len(layer.mlps) > 1:
-            streams.append((rows.marks[depth], (p, p[:0, :0], NONE)))
-        new = [
-            np.empty((lists.count, len(mlp[1][0])), h.dtype)
-            for (lists, _), mlp in zip(streams, layer.mlps, strict=True)
-        ]
-        each_of([layer.job(number, *stream, new[number]) for number, stream in enumerate(streams)])
-        given = new[0], new[1] if len(new) > 1 else p[:0, :0]
+            streams.append((rows.marks[depth], (p, nothing, NONE), nothing))
+        else:
+            streams.append((NO_ROWS, (nothing, nothing, NONE), nothing))
+        made, described = [], []
+        for number, (lists, states, values) in enumerate(streams):
+            halves = layer.mlps[number] if number < len(layer.mlps) else _no_halves(nothing)
+            ahead = known[depth + 1][number] if known else nothing
+            whole = np.empty((len(ahead) + lists.count, len(halves[1][0])), nothing.dtype)
+            if len(ahead):
+                whole[: len(ahead)] = ahead
+            made.append(whole)
+            room = nothing, nothing, nothing, whole[len(ahead) :]
+            own = *states, values, layer.scales[number], layer.residual and number == 0
+            described.append((own, (*lists.lists, nothing[0:0].reshape(0)), halves, room, (nothing, nothing)))
+        calls.append((gemm, layer.by_row, tuple(described)))
+        given = made[0], made[1]
         found.append(given)
+
+    def work(team: Team) -> None:
+        for call in calls:
+            row_forward(team, *call)
+
+    together(threads_for(rows.total), work)
     return found
+
+
+def _no_halves(nothing: Array) -> tuple[Half, Half]:
+    """What stands for the mlp of a stream that is not there."""
+    vector = nothing.reshape(0)
+    half = nothing, vector, vector, vector, nothing.dtype.type(0)
+    return half, half

@@ -15,8 +15,9 @@ from torch import Tensor, nn
 
 from policylearn.bags import Bag
 from policylearn.fast.inference import FixedLayer, Half, infer_layers
-from policylearn.fast.network_step import CompiledNorm, LayerSettings, NetworkStep, States, network_step
+from policylearn.fast.network_step import NetworkStep, States, network_step
 from policylearn.fast.rows import DTYPES, Kinds, Rows, as_array
+from policylearn.fast.streams import CompiledNorm, LayerSettings
 from policylearn.fast.threads import Array
 from policylearn.nn import (
     GIN,
@@ -199,7 +200,7 @@ class LayerParts(NamedTuple):
         return LayerParts(convs, norms, kind, affine)
 
     def weights(self) -> list[Tensor]:
-        """All weights as `layer_step` takes them."""
+        """All weights as `network_step` takes them."""
         flat: list[Tensor] = []
         for stream, conv in enumerate(self.convs):
             flat += [conv.eps, *self.affine[2 * stream], *self.affine[2 * stream + 1]]
@@ -217,7 +218,7 @@ class LayerParts(NamedTuple):
         return self.kind == "layer" or all(norm.fixed for norm in self.norms)
 
     def takes_statistics(self, count: int) -> bool:
-        """Whether `layer_step` serves so many rows now: all norms take their statistics, and these have a spread."""
+        """Whether `network_step` serves so many rows now: all norms take their statistics, and these have a spread."""
         return self.kind == "layer" or (count > 1 and not any(norm.fixed for norm in self.norms))
 
     def width(self, bag: Bag) -> int:

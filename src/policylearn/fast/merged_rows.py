@@ -24,7 +24,7 @@ from policylearn.bags import Graphs
 from policylearn.fast.cone_rows import Cones
 from policylearn.fast.layers import has_hooks
 from policylearn.fast.rows import NONE, Kinds, NetworkRows, RowLists, Rows, as_array
-from policylearn.fast.threads import Array
+from policylearn.fast.threads import Array, side_by_side
 from policylearn.nn import NodeEncoder
 from policylearn.nn.features import real_columns
 
@@ -236,12 +236,12 @@ class GraphClasses:
         place = keys.shape[1], depth, streams
         known = self._known.get(place)
         if known is None or known.kinds is not kinds or not np.array_equal(known.keys, keys):
-            features = Classes.unmarked(keys, self.rows, kinds, depth)
-            marks = None
-            if streams > 1:
-                nothing = np.zeros((graphs.num_nodes, 0), np.int64)
-                marks = Classes.unmarked(nothing, self.rows, self.rows.no_kinds, depth)
-            known = self._known[place] = _Known(keys, kinds, NetworkClasses(features, marks))
+            nothing, alike = np.zeros((graphs.num_nodes, 0), np.int64), self.rows.no_kinds
+            classes = side_by_side(
+                lambda: Classes.unmarked(keys, self.rows, kinds, depth),
+                lambda: Classes.unmarked(nothing, self.rows, alike, depth) if streams > 1 else None,
+            )
+            known = self._known[place] = _Known(keys, kinds, NetworkClasses(*classes))
         return known.classes
 
     def marked(self, unmarked: NetworkClasses, cones: Cones, marks: Tensor, kinds: Kinds) -> NetworkClasses:
@@ -253,13 +253,15 @@ class GraphClasses:
             marks: of the marked rows, ``(R, M)``.
             kinds: of the messages.
         """
-        assert unmarked.marks is not None, "a network of one stream does not see marks"
+        features, alike, of_marks = unmarked.features, self.rows.no_kinds, unmarked.marks
+        assert of_marks is not None, "a network of one stream does not see marks"
         own = np.ascontiguousarray(as_array(marks), np.float64).view(np.int64)
-        nodes = unmarked.features.of_rows[0][cones.node_of[: cones.ends[0]]]
-        return NetworkClasses(
-            unmarked.features.marked(np.column_stack([nodes, own]), cones, self.rows, kinds),
-            unmarked.marks.marked(own, cones, self.rows, self.rows.no_kinds),
+        both = np.column_stack([features.of_rows[0][cones.node_of[: cones.ends[0]]], own])
+        found = side_by_side(
+            lambda: features.marked(both, cones, self.rows, kinds),
+            lambda: of_marks.marked(own, cones, self.rows, alike),
         )
+        return NetworkClasses(*found)
 
 
 _KNOWN: Any = WeakIdKeyDictionary()

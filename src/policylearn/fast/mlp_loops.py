@@ -1,9 +1,9 @@
-"""The mlp of a GIN with its norms over a piece of the rows, compiled by numba.
+"""The mlp of a GIN with its norms over some of the rows, compiled by numba.
 
-Each function is all that can be done with a piece before it has to wait for others, so that a thread asks for Python's
-lock as seldom as possible. A half of the mlp comes as a tuple ``(weight, before, scale, shift, eps)`` and is
-``relu(norm(x @ weight' + before) * scale + shift)``. There ``norm`` is that of each row by itself, or nothing: a batch
-norm has its mean in ``before`` and its deviation in ``scale``.
+Each function is all that can be done with a strip of rows before it has to wait for others. A half of the mlp comes as
+a tuple ``(weight, before, scale, shift, eps)`` and is ``relu(norm(x @ weight' + before) * scale + shift)``. There
+``norm`` is that of each row by itself, or nothing: a batch norm has its mean in ``before`` and its deviation in
+``scale``.
 
 Statistics are taken of the differences to one of the rows, so that a channel that is constant has a spread of exactly
 zero and not of rounding. Sums run over blocks of rows in the rows' own precision and are added up in double precision.
@@ -23,7 +23,7 @@ from numba.extending import intrinsic
 BLOCK = 64
 
 STRIP = 256
-"""Rows that go through all of a function at once: so few that they stay in the innermost caches."""
+"""Rows that go through all of a layer at once: so few that they stay in the innermost caches."""
 
 
 @intrinsic
@@ -243,24 +243,16 @@ def batch_gradient(gradient, x, half, weights, offset, slope, to_x):  # type: ig
 def mlp_forward(  # type: ignore[no-untyped-def]
     gemm, x, one, two, by_row, residual, mapped, mapped_two, out, rows, rows_two
 ):
-    """Both halves and the residual, with norms that need nothing from other pieces.
+    """Both halves and the residual, with norms that need nothing from other rows.
 
     Where no gradient is wanted ``mapped`` may be without rows and ``mapped_two`` be ``out``.
     """
-    hiddens = np.empty((min(STRIP, len(x)), len(one[0])), x.dtype)
-    for start in range(0, len(x), STRIP):
-        end = min(start + STRIP, len(x))
-        hidden, second = hiddens[: end - start], mapped_two[start:end]
-        first = mapped[start:end] if len(mapped) > 0 else hidden
-        product(gemm, x[start:end], False, one[0], True, first, False)
-        norm_relu(
-            first, one[1], one[2], one[3], one[4], by_row, residual[:0], hidden, rows[0, start:end], rows[1, start:end]
-        )
-        product(gemm, hidden, False, two[0], True, second, False)
-        norm_relu(
-            second, two[1], two[2], two[3], two[4], by_row, residual[start:end], out[start:end],
-            rows_two[0, start:end], rows_two[1, start:end],
-        )  # fmt: skip
+    hidden = np.empty((len(x), len(one[0])), x.dtype)
+    first = mapped if len(mapped) > 0 else hidden
+    product(gemm, x, False, one[0], True, first, False)
+    norm_relu(first, one[1], one[2], one[3], one[4], by_row, residual[:0], hidden, rows[0], rows[1])
+    product(gemm, hidden, False, two[0], True, mapped_two, False)
+    norm_relu(mapped_two, two[1], two[2], two[3], two[4], by_row, residual, out, rows_two[0], rows_two[1])
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
@@ -268,53 +260,46 @@ def layer_backward(  # type: ignore[no-untyped-def]
     gemm, gradient, x, one, two, mapped, mapped_two, rows, rows_two, to_x, to_weight, to_weight_two, sums, sums_two
 ):
     """The gradient of `mlp_forward` with layer norms; those of weights and vectors are added to what is there."""
-    most = min(STRIP, len(x))
-    behinds, hiddens = np.empty((most, mapped_two.shape[1]), x.dtype), np.empty((most, mapped.shape[1]), x.dtype)
-    to_hiddens = np.empty_like(hiddens)
-    for start in range(0, len(x), STRIP):
-        end = min(start + STRIP, len(x))
-        behind, hidden, to_hidden = behinds[: end - start], hiddens[: end - start], to_hiddens[: end - start]
-        inner, means, inverses = mapped[start:end], rows[0, start:end], rows[1, start:end]
-        layer_gradient(
-            gradient[start:end], mapped_two[start:end], two, rows_two[0, start:end], rows_two[1, start:end], behind,
-            sums_two,
-        )  # fmt: skip
-        again(inner, one, means, inverses, hidden)
-        product(gemm, behind, True, hidden, False, to_weight_two, True)
-        product(gemm, behind, False, two[0], False, to_hidden, False)
-        layer_gradient(to_hidden, inner, one, means, inverses, hidden, sums)
-        product(gemm, hidden, True, x[start:end], False, to_weight, True)
-        product(gemm, hidden, False, one[0], False, to_x[start:end], False)
+    behind, hidden, to_hidden = np.empty_like(mapped_two), np.empty_like(mapped), np.empty_like(mapped)
+    layer_gradient(gradient, mapped_two, two, rows_two[0], rows_two[1], behind, sums_two)
+    again(mapped, one, rows[0], rows[1], hidden)
+    product(gemm, behind, True, hidden, False, to_weight_two, True)
+    product(gemm, behind, False, two[0], False, to_hidden, False)
+    layer_gradient(to_hidden, mapped, one, rows[0], rows[1], hidden, sums)
+    product(gemm, hidden, True, x, False, to_weight, True)
+    product(gemm, hidden, False, one[0], False, to_x, False)
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
 def narrow(wide, channels):  # type: ignore[no-untyped-def]
-    """One row per copy where a batch norm sees the copies of a node side by side, ``(N, S * C) -> (N * S, C)``."""
+    """Rows of so many channels; a batch norm may see the copies of a node side by side, in one row."""
     return wide.reshape(wide.size // channels, channels)
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
-def batch_map(gemm, x, weight, mapped, weights, sums):  # type: ignore[no-untyped-def]
-    """With batch norms: the linear map, and the sums that the statistics of its output are made of."""
-    width = mapped.shape[1] // len(weight)
-    for start in range(0, len(mapped), STRIP):
-        end = min(start + STRIP, len(mapped))
-        own = mapped[start:end]
-        product(gemm, x[start * width : end * width], False, weight, True, narrow(own, len(weight)), False)
-        column_sums(own, mapped[first_counted(weights)], weights[start:end], sums)
+def note(mapped, weights, thread, seen):  # type: ignore[no-untyped-def]
+    """Add some rows to what a thread has seen: how many they stand for, the first of them, and sums of differences."""
+    counts, bases, sums = seen
+    if counts[thread] == 0:
+        bases[thread] = mapped[first_counted(weights)]
+    for r in range(len(weights)):
+        counts[thread] += weights[r]
+    column_sums(mapped, bases[thread], weights, sums[thread])
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
-def batch_between(gemm, mapped, one, weight_two, mapped_two, weights, sums):  # type: ignore[no-untyped-def]
+def batch_map(gemm, x, weight, mapped, weights, thread, seen):  # type: ignore[no-untyped-def]
+    """With batch norms: the linear map, and what the statistics of its output are made of."""
+    product(gemm, x, False, weight, True, narrow(mapped, len(weight)), False)
+    note(mapped, weights, thread, seen)
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def batch_between(gemm, mapped, one, weight_two, mapped_two, weights, thread, seen):  # type: ignore[no-untyped-def]
     """Norm and relu of the first half, and `batch_map` of the second."""
-    hiddens = np.empty((min(STRIP, len(mapped)), mapped.shape[1]), mapped.dtype)
-    for start in range(0, len(mapped), STRIP):
-        end = min(start + STRIP, len(mapped))
-        hidden, own = hiddens[: end - start], mapped_two[start:end]
-        norm_relu(mapped[start:end], one[1], one[2], one[3], one[4], False, mapped[:0], hidden, mapped[0], mapped[0])
-        inner, outer = weight_two.shape[1], len(weight_two)
-        product(gemm, narrow(hidden, inner), False, weight_two, True, narrow(own, outer), False)
-        column_sums(own, mapped_two[first_counted(weights)], weights[start:end], sums)
+    hidden = np.empty_like(mapped)
+    norm_relu(mapped, one[1], one[2], one[3], one[4], False, mapped[:0], hidden, mapped[0], mapped[0])
+    batch_map(gemm, narrow(hidden, weight_two.shape[1]), weight_two, mapped_two, weights, thread, seen)
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
@@ -322,25 +307,13 @@ def batch_back_between(  # type: ignore[no-untyped-def]
     gemm, gradient, mapped, mapped_two, one, two, weights, offset, slope, to_hidden, to_weight_two, sums
 ):
     """From the gradient of the output to that of the hidden rows, and the sums that the first norm needs of it."""
-    most = min(STRIP, len(mapped))
-    behinds, hiddens = (
-        np.empty((most, mapped_two.shape[1]), mapped.dtype),
-        np.empty((most, mapped.shape[1]), mapped.dtype),
-    )
+    behind, hidden = np.empty_like(mapped_two), np.empty_like(mapped)
     inner, outer = two[0].shape[1], len(two[0])
-    for start in range(0, len(mapped), STRIP):
-        end = min(start + STRIP, len(mapped))
-        behind, hidden, own, into = (
-            behinds[: end - start],
-            hiddens[: end - start],
-            mapped[start:end],
-            to_hidden[start:end],
-        )
-        batch_gradient(gradient[start:end], mapped_two[start:end], two, weights[start:end], offset, slope, behind)
-        norm_relu(own, one[1], one[2], one[3], one[4], False, mapped[:0], hidden, mapped[0], mapped[0])
-        product(gemm, narrow(behind, outer), True, narrow(hidden, inner), False, to_weight_two, True)
-        product(gemm, narrow(behind, outer), False, two[0], False, narrow(into, inner), False)
-        batch_gradient_sums(into, own, one, sums)
+    batch_gradient(gradient, mapped_two, two, weights, offset, slope, behind)
+    norm_relu(mapped, one[1], one[2], one[3], one[4], False, mapped[:0], hidden, mapped[0], mapped[0])
+    product(gemm, narrow(behind, outer), True, narrow(hidden, inner), False, to_weight_two, True)
+    product(gemm, narrow(behind, outer), False, two[0], False, narrow(to_hidden, inner), False)
+    batch_gradient_sums(to_hidden, mapped, one, sums)
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
@@ -348,12 +321,8 @@ def batch_back_end(  # type: ignore[no-untyped-def]
     gemm, to_hidden, x, mapped, one, weights, offset, slope, to_x, to_weight
 ):
     """From the gradient of the hidden rows to that of the input."""
-    behinds = np.empty((min(STRIP, len(mapped)), mapped.shape[1]), mapped.dtype)
-    width = mapped.shape[1] // len(one[0])
-    for start in range(0, len(mapped), STRIP):
-        end = min(start + STRIP, len(mapped))
-        behind, rows = behinds[: end - start], slice(start * width, end * width)
-        batch_gradient(to_hidden[start:end], mapped[start:end], one, weights[start:end], offset, slope, behind)
-        flat = narrow(behind, len(one[0]))
-        product(gemm, flat, True, x[rows], False, to_weight, True)
-        product(gemm, flat, False, one[0], False, to_x[rows], False)
+    behind = np.empty_like(mapped)
+    batch_gradient(to_hidden, mapped, one, weights, offset, slope, behind)
+    flat = narrow(behind, len(one[0]))
+    product(gemm, flat, True, x, False, to_weight, True)
+    product(gemm, flat, False, one[0], False, to_x, False)

@@ -1,15 +1,14 @@
 """Layers of two streams, or of one, one after the other, as a single differentiable step.
 
-All that a piece of the rows goes through is done by one thread in few calls; threads meet between layers, and where a
-batch norm needs the statistics of all rows. Of what lies between the two maps only the maps' outputs are kept for the
-gradient.
+All layers are prepared first. Then each thread goes through all of them, one compiled call per layer, and meets the
+others within these. Of what lies between the two maps only the maps' outputs are kept for the gradient.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import torch
@@ -17,35 +16,10 @@ from torch import Tensor
 from torch.autograd import Function
 from torch.autograd.function import once_differentiable
 
-from policylearn.fast.mlps import BatchNormMLP, CompiledMLP, LayerNormMLP, Stages, run_phases
-from policylearn.fast.rows import DTYPES, NONE, NetworkRows, RowLists, as_array
-from policylearn.fast.threads import Array, Piece, Work
-
-CompiledNorm = Literal["batch", "layer"]
-PER_STREAM = 9
-"""Tensors of a stream: epsilon, and weight, bias, scale and shift of both halves."""
-
-
-@dataclass(frozen=True)
-class LayerSettings:
-    """What a layer is made of besides its weights.
-
-    Args:
-        norm: of all places.
-        eps: what each norm adds to variances, two per stream.
-        residual: add the h that came in.
-        streams: how many there are, that of the features first.
-    """
-
-    norm: CompiledNorm
-    eps: tuple[tuple[float, float], ...]
-    residual: bool
-    streams: int
-
-    @property
-    def tensors(self) -> int:
-        """How many it takes: the edges' values and the weights."""
-        return 1 + PER_STREAM * self.streams
+from policylearn.fast.gemm import product_address
+from policylearn.fast.rows import DTYPES, NONE, NetworkRows, as_array
+from policylearn.fast.streams import PER_STREAM, LayerSettings, StreamRun, no_stream
+from policylearn.fast.threads import Array, Team, threads_for, together
 
 
 @dataclass(frozen=True)
@@ -101,19 +75,20 @@ class _NetworkStep(Function):
         ctx.set_materialize_grads(False)
         arrays = _arrays(given)
         states, known, tensors = arrays[:2], arrays[2 : 2 + step.known], arrays[2 + step.known :]
-        out: list[Array] = []
+        threads = threads_for(step.rows.total)
         runs: list[_LayerRun] = []
         for depth, layer in enumerate(step.layers):
-            ahead = known[2 * depth : 2 * depth + 2]
-            if step.beside:
-                states = [np.concatenate(both) for both in zip(ahead, states, strict=True)]
             own, tensors = tensors[: layer.tensors], tensors[layer.tensors :]
-            runs.append(_LayerRun(layer, step.rows, depth, states, own))
-            states = runs[-1].forward()
-            found.append(runs[-1].found())
-            out += states if step.every or depth == len(step.layers) - 1 else []
+            if step.beside and depth == 0:
+                states = [np.concatenate(both) for both in zip(known[:2], states, strict=True)]
+            ahead = known[2 * depth + 2 : 2 * depth + 4] or [states[0][:0], states[1][:0]]
+            runs.append(_LayerRun(layer, step.rows, depth, states, own, ahead, threads))
+            states = runs[-1].handed_on
+        _go_through(threads, [run.forward() for run in runs])
+        out = [one for run in runs if step.every or run is runs[-1] for one in run.out]
+        found += [run.found() for run in runs]
         ctx.save_for_backward(*given)
-        ctx.step, ctx.runs, ctx.ahead = step, runs, [len(one) for one in known]
+        ctx.step, ctx.runs, ctx.ahead, ctx.threads = step, runs, [len(one) for one in known], threads
         return tuple(torch.from_numpy(one) for one in out)
 
     @staticmethod
@@ -121,20 +96,35 @@ class _NetworkStep(Function):
     def backward(ctx: Any, *gradients: Tensor | None) -> Any:
         _ = ctx.saved_tensors  # to be told if somebody has changed weights since
         step: NetworkStep = ctx.step
+        runs: list[_LayerRun] = ctx.runs
         arrived = [None if one is None else as_array(one) for one in gradients]
-        to_states, to_known, to_tensors = arrived[-2:], list[Array | None](), list[Array | None]()
-        for depth in range(len(step.layers) - 1, -1, -1):
-            to_states, own = ctx.runs[depth].backward(to_states)
-            to_tensors[:0] = own
-            if step.beside:
-                ahead = ctx.ahead[2 * depth : 2 * depth + 2]
-                to_known[:0] = [one[:split] for one, split in zip(to_states, ahead, strict=True)]
-                to_states = [one[split:] for one, split in zip(to_states, ahead, strict=True)]
-            if step.every and depth:
-                here = arrived[2 * depth - 2 : 2 * depth]
-                to_states = [one if more is None else one + more for one, more in zip(to_states, here, strict=True)]
-        every = (*to_states, *to_known, *to_tensors)
+        to_states, ahead = arrived[-2:], ctx.ahead or [0] * (2 * len(runs))
+        calls = []
+        for depth in range(len(runs) - 1, -1, -1):
+            further = arrived[2 * depth - 2 : 2 * depth] if step.every and depth else [None, None]
+            calls.append(runs[depth].backward(to_states, further))
+            splits = zip(runs[depth].to_states, ahead[2 * depth : 2 * depth + 2], strict=True)
+            to_states = [one[split:] for one, split in splits]
+        _go_through(ctx.threads, calls)
+        to_known = [one[:split] for run in runs for one, split in _cut(run.to_states, ahead, runs.index(run))]
+        to_tensors = [one for run in runs for one in run.gradients()]
+        every = (*to_states, *(to_known if step.beside else ()), *to_tensors)
         return None, None, *(None if one is None else torch.from_numpy(one) for one in every)
+
+
+def _cut(states: Sequence[Array], ahead: Sequence[int], depth: int) -> Any:
+    """What goes into a layer, and how much of it is known from elsewhere."""
+    return zip(states, ahead[2 * depth : 2 * depth + 2], strict=True)
+
+
+def _go_through(threads: int, calls: Sequence[Callable[[Team], None]]) -> None:
+    """One call after the other, in each of the threads."""
+
+    def work(team: Team) -> None:
+        for call in calls:
+            call(team)
+
+    together(threads, work)
 
 
 def _arrays(given: Sequence[Tensor | None]) -> list[Array]:
@@ -145,7 +135,17 @@ def _arrays(given: Sequence[Tensor | None]) -> list[Array]:
 
 
 class _LayerRun:
-    """A layer on its way through both passes."""
+    """A layer on its way through both passes.
+
+    Args:
+        layer: its settings.
+        rows: of all layers.
+        depth: which of them it is.
+        states: features and marks that go in.
+        tensors: the edges' vectors and the weights.
+        ahead: what is known of the next layer's input.
+        threads: how many there are.
+    """
 
     def __init__(
         self,
@@ -154,118 +154,77 @@ class _LayerRun:
         depth: int,
         states: Sequence[Array],
         tensors: Sequence[Array],
+        ahead: Sequence[Array],
+        threads: int,
     ) -> None:
         h, p = states
         values, *flat = tensors
-        marks_of = rows.marks_of[depth] if layer.streams > 1 else NONE
-        self.streams = [_StreamRun(layer, 0, rows.features[depth], (h, p, marks_of), values, flat, (NONE, NONE))]
-        if layer.streams > 1:
-            nothing, more = np.empty((0, 0), h.dtype), flat[PER_STREAM:]
-            of_marks = rows.features_of[depth]
-            self.streams.append(_StreamRun(layer, 1, rows.marks[depth], (p, nothing, NONE), nothing, more, of_marks))
+        dtype = h.dtype
+        self.batch, self.streams, self.gemm = layer.norm == "batch", layer.streams, product_address(dtype)
+        self.others = rows.features_of[depth] if layer.streams > 1 else (NONE, NONE)
+        lists = [rows.features[depth], *(rows.marks[depth : depth + 1] if layer.streams > 1 else [])]
+        self.handed_on, self.out = [], list[Array]()
+        for known, own, weight in zip(ahead, lists, flat[5::PER_STREAM], strict=False):
+            whole = np.empty((len(known) + own.count, len(weight)), dtype)  # the next layer's input
+            if len(known):
+                whole[: len(known)] = known
+            self.handed_on.append(whole)
+            self.out.append(whole[len(known) :])
+        if layer.streams == 1:
+            self.handed_on.append(np.empty((0, 0), dtype))
+            self.out.append(self.handed_on[-1])
+        marks_of, nothing = rows.marks_of[depth] if layer.streams > 1 else NONE, np.empty((0, 0), dtype)
+        both = [((h, p, marks_of), values), ((p, nothing, NONE), nothing)]
+        self.runs = [
+            StreamRun(
+                layer.norm, layer.eps[number], layer.residual and number == 0, own, *both[number],
+                flat[PER_STREAM * number :][:PER_STREAM], self.out[number], threads,
+            )
+            for number, own in enumerate(lists)
+        ]  # fmt: skip
+        if layer.streams == 1:
+            self.runs.append(no_stream(layer.norm, dtype, threads))
 
-    def forward(self) -> list[Array]:
-        """New features and marks."""
-        run_phases([stream.forward() for stream in self.streams])
-        out = [stream.out for stream in self.streams]
-        return out if len(out) > 1 else [*out, np.empty((0, 0), self.streams[0].out.dtype)]
+    def forward(self) -> Callable[[Team], None]:
+        """What each thread does to fill ``out``."""
+        from policylearn.fast.layer_loops import batch_forward, row_forward
+
+        gemm, streams = self.gemm, (self.runs[0].forward, self.runs[1].forward)
+        if self.batch:
+            return lambda team: batch_forward(team, gemm, streams)
+        return lambda team: row_forward(team, gemm, True, streams)
 
     def found(self) -> list[Array]:
-        """See `CompiledMLP`."""
-        return [one for stream in self.streams for one in stream.mlp.found()]
+        """Mean and biased variance of what went into each batch norm, ``(2, C)``."""
+        return [one for run in self.runs[: self.streams] for one in run.found]
 
-    def backward(self, gradients: Sequence[Array | None]) -> tuple[list[Array], list[Array | None]]:
-        """Gradients of the states and of the tensors, given those of what came out."""
-        own = [
-            np.zeros_like(stream.out) if gradient is None else gradient
-            for stream, gradient in zip(self.streams, gradients, strict=False)
-        ]
-        run_phases([stream.backward(gradient) for stream, gradient in zip(self.streams, own, strict=True)])
-        to_marks = np.empty((0, 0), own[0].dtype)
-        to_states, to_tensors = [], list[Array | None]()
-        for stream, gradient in zip(self.streams, own, strict=True):
-            to_own, to_marks, to_values, to_scale = stream.backward_sums(gradient, to_marks)
-            to_states.append(to_own)
-            to_tensors += [] if to_tensors else [to_values if to_values.size else None]
-            to_tensors += [to_scale, *stream.mlp.gradients()]
-        return to_states if len(to_states) > 1 else [*to_states, to_marks], to_tensors
-
-
-class _StreamRun:
-    """One stream of a layer.
-
-    Args:
-        layer: its settings.
-        number: which of the layer's streams.
-        lists: its rows.
-        states: what goes in: rows, marks that stand beside them, and which of these each row has.
-        values: the edges' vectors; without columns if there are none.
-        flat: the stream's weights.
-        others: which rows of another stream have each row of this one as their marks, see `NetworkRows.features_of`.
-    """
-
-    def __init__(
-        self,
-        layer: LayerSettings,
-        number: int,
-        lists: RowLists,
-        states: tuple[Array, Array, Array],
-        values: Array,
-        flat: Sequence[Array],
-        others: tuple[Array, Array],
-    ) -> None:
-        self.lists, self.states, self.values, self.others = lists, states, values, others
-        h, p, _ = states
-        self.scale = h.dtype.type(1 + flat[0][0])
-        self.residual = layer.residual and number == 0
-        self.kept = np.empty((lists.count if self.residual else 0, h.shape[1]), h.dtype)
-        x = np.empty((lists.count, h.shape[1] + p.shape[1]), h.dtype)
-        kind = BatchNormMLP if layer.norm == "batch" else LayerNormMLP
-        self.mlp: CompiledMLP = kind(flat[1:PER_STREAM], layer.eps[number], lists, x)
-        self.out = np.empty((lists.count, self.mlp.outputs), h.dtype)
-
-    def forward(self) -> Stages:
-        """What fills ``out``."""
-        return Stages(self.mlp.pieces, self.mlp.forward(self.kept, self.out), (self._sums(),))
-
-    def backward(self, gradient: Array) -> Stages:
-        """What fills the gradient of the sums along edges."""
-        return Stages(self.mlp.pieces, self.mlp.backward(gradient))
-
-    def _sums(self) -> Work:
-        from policylearn.fast.message_loops import sum_messages
-
-        given, x = (*self.states, *self.lists.lists, self.values, self.scale), self.mlp.x
-
-        def work(piece: Piece) -> None:
-            at = piece.rows
-            sum_messages(at.start, at.stop, *given, x[at], self.kept[at])
-
-        return work
-
-    def backward_sums(self, gradient: Array, more: Array) -> tuple[Array, Array, Array, Array]:
-        """Gradients of the rows, of each row's marks, of the values and of the scale.
+    def backward(self, gradients: Sequence[Array | None], arrived: Sequence[Array | None]) -> Callable[[Team], None]:
+        """What each thread does to fill ``to_states`` and the weights' gradients, given those of what came out.
 
         Args:
-            gradient: of what came out, which the residual hands on.
-            more: gradients of other rows' marks, which are rows of this stream.
+            gradients: of what came out.
+            arrived: of what went in, from elsewhere.
         """
-        from policylearn.fast.message_loops import sum_messages_gradient
+        from policylearn.fast.layer_loops import batch_backward, row_backward
 
-        h, p, _ = self.states
-        pieces = self.lists.pieces_inside()
-        to_h, to_marks = np.empty_like(h), np.empty((len(h), p.shape[1]), h.dtype)
-        # Rows of the values are touched by every thread, which therefore each have a table.
-        tables = np.zeros((pieces.threads, *self.values.shape), h.dtype)
-        to_scale = np.zeros((pieces.threads, self.mlp.x.shape[1]), h.dtype)
-        given = (
-            self.mlp.to_x, gradient if self.residual else gradient[:0], *self.states, *self.lists.hearers,
-            self.lists.kind, self.values, self.scale, more, *self.others, to_h, to_marks,
-        )  # fmt: skip
+        gemm, dtype = self.gemm, self.out[0].dtype
+        nothing, more, given = np.empty((0, 0), dtype), np.empty((0, 0), dtype), []
+        for number, run in enumerate(self.runs):
+            gradient, further = gradients[number], arrived[number] if number < self.streams else None
+            gradient = np.zeros_like(self.out[number]) if gradient is None else gradient
+            others = self.others if number == 1 else (NONE, NONE)
+            given.append(run.backward(gradient, more, others, nothing if further is None else further))
+            more = run.to_marks
+        through, along = (given[0][0], given[1][0]), (given[0][1], given[1][1])
+        if self.batch:
+            return lambda team: batch_backward(team, gemm, through, along)
+        return lambda team: row_backward(team, gemm, through, along)
 
-        def work(piece: Piece) -> None:
-            at = piece.rows
-            sum_messages_gradient(at.start, at.stop, *given, tables[piece.thread], to_scale[piece.thread])
+    @property
+    def to_states(self) -> list[Array]:
+        """Gradients of what went in."""
+        return [self.runs[0].to_h, self.runs[1].to_h]
 
-        pieces.each(work)
-        return to_h, to_marks, tables.sum(axis=0), to_scale.sum().reshape(1)
+    def gradients(self) -> list[Array | None]:
+        """Those of the tensors, after the backward pass."""
+        return [self.runs[0].values_gradient(), *(one for run in self.runs[: self.streams] for one in run.gradients())]

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from policylearn.bags import Adjacency, Bag
-from policylearn.fast.threads import Array, Pieces, kernel_threads, row_pieces
+from policylearn.fast.threads import Array
 
 DTYPES: dict[torch.dtype, Any] = {torch.float32: np.float32, torch.float64: np.float64}
 """What the compiled loops know."""
@@ -72,14 +72,6 @@ class RowLists:
         found: tuple[Array, Array, Array] = list_hearers(self.inside, self.own, self.ptr, self.sender)
         return found
 
-    def pieces(self) -> Pieces:
-        """The rows that come out, cut for threads."""
-        return row_pieces(self.count, self.width, kernel_threads())
-
-    def pieces_inside(self) -> Pieces:
-        """Those that go in."""
-        return row_pieces(self.inside, self.width, kernel_threads())
-
 
 @dataclass(frozen=True, eq=False)
 class NetworkRows:
@@ -94,6 +86,11 @@ class NetworkRows:
     features: list[RowLists]
     marks: list[RowLists]
     marks_of: list[Array]
+
+    @property
+    def total(self) -> int:
+        """How many rows come out of all layers."""
+        return sum(lists.count for lists in (*self.features, *self.marks))
 
     @cached_property
     def features_of(self) -> list[tuple[Array, Array]]:

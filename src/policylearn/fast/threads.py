@@ -9,14 +9,15 @@ Where nearly all work is in our loops, torch is better left with one thread: `ow
 
 from __future__ import annotations
 
+import ctypes
 import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cache, lru_cache
-from typing import Any
+from functools import cache
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
@@ -25,14 +26,14 @@ from numpy.typing import NDArray
 Array = NDArray[Any]
 
 SMALL = 1 << 11
-"""Below so many rows a second thread costs more than it saves: threads that meet cost 60 us, and the shortest phase of
-an mlp takes 0.13 us per row, so that 1,000 rows are even and 2,048 save a fourth."""
+"""Below so many rows there is one thread: a second has to be called and waited for, which takes about 60 us."""
 
 PIECE = 1 << 11
 """Rows of a piece: so many that a call is worth it, so few that what belongs to them is still in the cache."""
 
 _ours: int | None = None
 _at_work = threading.local()
+_one_at_a_time = threading.Lock()
 
 
 def kernel_threads() -> int:
@@ -150,11 +151,71 @@ def each_of(jobs: Sequence[Job]) -> None:
 Job = tuple[Pieces, tuple[Work, ...]]
 """Pieces, and what is done with each of them."""
 
+Team = tuple[int, int, int, int]
+"""A thread's number, how many there are, the address of their counter and that of a function that lets others have the
+processor; see `layer_loops.meet`."""
 
-@lru_cache(maxsize=256)
-def row_pieces(rows: int, width: int, _threads: int) -> Pieces:
-    """A cut of rows of which ``width`` neighbouring ones belong together, for so many `kernel_threads`."""
-    return Pieces(np.arange(0, rows + 1, width), PIECE)
+
+def together(threads: int, work: Callable[[Team], None]) -> None:
+    """Call ``work`` in each of some threads, which meet within compiled loops.
+
+    Only one such work is done at a time: threads of two of them could otherwise wait for each other's partners.
+    """
+    # The number of those who have come to a meeting, and whether one of them has given up.
+    counter = np.zeros(2, np.int64)
+    if threads == 1:
+        work((0, 1, counter.ctypes.data, 0))
+        return
+
+    def one(thread: int) -> None:
+        _at_work.depth = getattr(_at_work, "depth", 0) + 1
+        try:
+            work((thread, threads, counter.ctypes.data, _yield_address()))
+        except BaseException:  # nobody waits for a thread that does not come any more
+            counter[1] = 1
+            raise
+        finally:
+            _at_work.depth -= 1
+
+    mine = 1 if torch.get_num_threads() == 1 else 0
+    with _one_at_a_time:
+        waiting = [pool(threads).submit(one, thread) for thread in range(mine, threads)]
+        try:
+            if mine:
+                one(0)
+        finally:
+            wait(waiting)
+    for part in waiting:
+        part.result()
+
+
+First = TypeVar("First")
+Second = TypeVar("Second")
+
+
+def side_by_side(first: Callable[[], First], second: Callable[[], Second]) -> tuple[First, Second]:
+    """What both give, each in a thread of its own where there are several."""
+    if kernel_threads() == 1:
+        return first(), second()
+    waiting = pool(kernel_threads()).submit(second)
+    try:
+        own = first()
+    finally:
+        wait([waiting])
+    return own, waiting.result()
+
+
+@cache
+def _yield_address() -> int:
+    """Of a function that lets another thread have the processor; 0 where the system has none that is known."""
+    library, name = (None, "sched_yield") if os.name == "posix" else ("kernel32", "SwitchToThread")
+    function = getattr(ctypes.CDLL(library), name, None)
+    return 0 if function is None else ctypes.cast(function, ctypes.c_void_p).value or 0
+
+
+def threads_for(rows: int) -> int:
+    """How many threads so many rows are worth, all layers together."""
+    return kernel_threads() if rows >= SMALL else 1
 
 
 def _work_through(jobs: Sequence[Job], thread: int) -> None:
@@ -193,5 +254,11 @@ def pool(threads: int) -> ThreadPoolExecutor:
     return workers
 
 
+def _forget_threads() -> None:
+    global _one_at_a_time
+    pool.cache_clear()
+    _one_at_a_time = threading.Lock()
+
+
 if hasattr(os, "register_at_fork"):  # a process that was forked has none of its parent's threads
-    os.register_at_fork(after_in_child=pool.cache_clear)
+    os.register_at_fork(after_in_child=_forget_threads)
