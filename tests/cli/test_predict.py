@@ -9,18 +9,20 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+import torch
 from rdkit import Chem
 
 from policylearn.cli import main
 from policylearn.data import PackedGraphs
 from policylearn.prediction import Answer, Predictor, load
-from policylearn.prediction.table_writer import Wanted, predict_table
+from policylearn.prediction.table_writer import Wanted, predict_table, threads_beside, usual_workers
 from policylearn.settings.run_config import DataConfig
 from policylearn.training import load_source
 from tests.training.molecules import molesol, read_table, small_run, write_table
@@ -153,6 +155,30 @@ def test_rows_stream_through(run: Path, tmp_path: Path, monkeypatch: pytest.Monk
     assert [rows for rows, _ in seen] == list(range(10, 301, 10))
     assert seen[0][1] < 1000, "no more is read than is needed"
     assert seen[-1][1] == data.stat().st_size
+
+
+def test_the_model_has_the_threads_that_reading_leaves() -> None:
+    before = torch.get_num_threads()
+    try:
+        torch.set_num_threads(4)
+        for workers, threads in ((1, 4), (2, 2), (3, 1), (16, 1)):
+            with threads_beside(workers):
+                assert torch.get_num_threads() == threads
+            assert torch.get_num_threads() == 4
+    finally:
+        torch.set_num_threads(before)
+
+
+def test_descriptors_are_read_with_all_cores(run: Path) -> None:
+    predictor = load(run)
+    facts = predictor.run.facts
+
+    def workers(transforms: list[dict[str, object]], cores: int) -> int:
+        own = replace(predictor, run=replace(predictor.run, facts=replace(facts, transforms=transforms)))
+        return usual_workers(own, cores)
+
+    assert [workers([{"name": "walk_encoding"}], cores) for cores in (1, 2, 4, 16)] == [1, 2, 2, 8]
+    assert [workers([{"name": "descriptors"}], cores) for cores in (1, 2, 4, 16)] == [1, 2, 4, 16]
 
 
 def test_several_processes_write_what_one_writes(

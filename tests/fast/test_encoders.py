@@ -152,7 +152,7 @@ def test_states_gradients_and_statistics_are_those_of_whole_copies(norm: str, gr
 def test_marks_and_threads(
     marks: int, threaded: int, changes: dict[str, object], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(threads, "SMALL", 1)
+    monkeypatch.setattr(threads, "WORTH_A_TEAM", 1)
     monkeypatch.setattr(threads, "kernel_threads", lambda: threaded)
     graphs = Graphs.of(batch_of(LONG, *molecules(6)))
     assert_alike(encoders(**changes), graphs, mark_nodes(graphs, picked(graphs, 2, marks), dtype=torch.float64))

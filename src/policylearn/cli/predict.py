@@ -56,7 +56,10 @@ def add_options(parser: Parser) -> None:
     )
     parser.add_argument("--draws", type=int, default=1, help=DRAWS)
     parser.add_argument(
-        "--workers", type=int | None, default=None, help="processes that read molecules (default: one per core)"
+        "--workers",
+        type=int | None,
+        default=None,
+        help="processes that read molecules (default: one per core for models with descriptors, else half as many)",
     )
     parser.add_argument(
         "--ray",
@@ -73,16 +76,16 @@ def run(options: Namespace) -> int:
     from rich.console import Console
 
     source, output = options.input, options.output
-    workers = available_cores() if options.workers is None else options.workers
-    if workers < 1:
-        raise ValueError(f"'workers' must be >= 1 (got {workers})")
-    if workers > 1 and not options.ray and is_large_table(source):
+    given, cores = options.workers, available_cores()
+    if given is not None and given < 1:
+        raise ValueError(f"'workers' must be >= 1 (got {given})")
+    if (given or cores) > 1 and not options.ray and is_large_table(source):
         from policylearn.data.worker_server import start_server
 
         start_server()  # now, while this process imports torch
 
     from policylearn.prediction.predictor import BatchWarning, load
-    from policylearn.prediction.table_writer import Wanted, predict_packed, predict_table
+    from policylearn.prediction.table_writer import Wanted, predict_packed, predict_table, usual_workers
 
     if options.spread is not None:
         raise ValueError(
@@ -96,6 +99,7 @@ def run(options: Namespace) -> int:
         predictor = load(options.run, draws=options.draws)
     for warning in caught:
         warn(str(warning.message), console)
+    workers = usual_workers(predictor, cores) if given is None else given
     wanted = Wanted(options.batch_size, options.picks, options.interval, workers)
     kept = "finished parts are kept; call the same command again" if options.ray else "nothing was written"
     with stop_signals(lambda: kept), progress_bar(console, source) as progress:

@@ -11,10 +11,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, cast
 
+import torch
+
 from policylearn.data import DataError, PackedGraphs
 from policylearn.data.atomic import replacing
 from policylearn.data.convert import open_rows
 from policylearn.data.transforms import Transform
+from policylearn.data.transforms.descriptors import Descriptors
 from policylearn.models import PickingModel
 from policylearn.prediction.answer_columns import AnswerColumns
 from policylearn.prediction.calibration import USUAL
@@ -89,8 +92,32 @@ def predict_table(
             fitted = [Transform.from_json(stored) for stored in predictor.run.facts.transforms]
             blocks = prepared_blocks(rows, fitted, wanted.workers)
         # Closed here, and not when it is collected: then its processes end where an error leaves this block.
-        with closing(blocks):
+        with closing(blocks), threads_beside(wanted.workers):
             return write(predictor, output, rows.header, "picked_atoms", blocks, wanted, progress)
+
+
+def usual_workers(predictor: Predictor, cores: int) -> int:
+    """Processes to read molecules with on so many cores.
+
+    RDKit's descriptors take twenty times what the model does, so that reading them gets all cores; without them reading
+    takes about as long as the model, and half of the cores are left to that.
+    """
+    describes = any(stored["name"] == Descriptors.name for stored in predictor.run.facts.transforms)
+    return cores if describes else min(cores, max(2, cores // 2))
+
+
+@contextmanager
+def threads_beside(workers: int) -> Iterator[None]:
+    """A block in which the model has the threads that reading processes leave, at least one.
+
+    With more, its threads wait for each other while a process that reads has their core.
+    """
+    before = torch.get_num_threads()
+    torch.set_num_threads(max(1, before - workers) if workers > 1 else before)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
 
 
 def predict_packed(
