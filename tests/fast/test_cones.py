@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from torch_geometric.data import Batch, Data
 
 from policylearn.bags import NO_PICK, Graphs, Selection
-from policylearn.fast import accelerate, cones
+from policylearn.fast import accelerate, cones, threads
 from policylearn.fast.cone_rows import Cones
 from policylearn.fast.cones import ConeStates
 from policylearn.fast.rows import Rows
@@ -166,7 +166,8 @@ def test_where_cones_do_not_hold_they_are_not_used() -> None:
 
 
 @pytest.fixture
-def two_threads() -> Iterator[None]:
+def two_threads(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setattr(threads, "WORTH_A_TEAM", 1)
     before = torch.get_num_threads()
     torch.set_num_threads(2)
     yield
