@@ -15,8 +15,9 @@ from pathlib import Path
 import pytest
 import torch
 from safetensors.torch import load_file
+from torch import distributed
 
-from policylearn.training import RunConfig, fit, load_source, to_yaml
+from policylearn.training import RunConfig, fit, load_source, processes, to_yaml
 from policylearn.training.folds import read_history
 from tests.training.tiny import tiny_config, write_graphs
 
@@ -160,3 +161,23 @@ def test_a_killed_machine_comes_back(tmp_path: Path) -> None:
         assert nodes[2].wait() == 0, nodes[2].text
     assert nodes[0].text.count("epoch 1/30 ") == 1, "the second time it does not begin anew"
     assert_close_runs(alone, run)
+
+
+def test_a_process_leaves_its_group_before_python_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    begun, at_end = [], []
+    monkeypatch.setattr(processes.distributed, "init_process_group", begun.append)
+    monkeypatch.setattr(processes.atexit, "register", at_end.append)
+    processes.join()
+    assert not begun, "nobody launched this process"
+    monkeypatch.setenv("RANK", "0")
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    processes.join()
+    assert len(begun) == 1
+    assert at_end == [processes.leave]
+
+
+def test_leaving_twice_is_leaving_once(tmp_path: Path) -> None:
+    distributed.init_process_group("gloo", init_method=f"file://{tmp_path / 'store'}", rank=0, world_size=1)
+    processes.leave()
+    assert not distributed.is_initialized()
+    processes.leave()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import socket
 import tempfile
@@ -60,6 +61,16 @@ def join() -> None:
     """Meet the other processes of a launcher, once; from then on, one that ends is noticed by all."""
     if launched() is not None and not distributed.is_initialized():
         distributed.init_process_group("cpu:gloo,cuda:nccl" if torch.cuda.is_available() else "gloo")
+        atexit.register(leave)
+
+
+def leave() -> None:
+    """Part from the other processes, while Python is still there.
+
+    Threads of a group that nobody ended hold on to tensors, and now and then abort a process that had all done.
+    """
+    if distributed.is_initialized():
+        distributed.destroy_process_group()
 
 
 def by_first(decide: Callable[[], Decided]) -> Decided:
