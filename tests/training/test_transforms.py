@@ -14,7 +14,8 @@ from torch_geometric.data import Data
 from policylearn.cli.main import main
 from policylearn.data import DataError, PackedGraphs, make_batch, make_data
 from policylearn.data.structures import Structure
-from policylearn.models import ModelConfig, build_model
+from policylearn.data.tasks import Task
+from policylearn.models import Inputs, ModelConfig, build_model
 from policylearn.nn import Features
 from policylearn.prediction import load
 from policylearn.settings.flat import differences
@@ -22,6 +23,7 @@ from policylearn.settings.notes import RunNote
 from policylearn.training import RunConfig, changed, fit, load_run, load_source, train, with_setting
 from policylearn.training.prepared_data import prepare_data
 from policylearn.training.reevaluation import reevaluate
+from policylearn.training.runs import make_model
 from tests.graphs import batch_of, molecules, small_model
 from tests.training.molecules import molesol, read_table, small_run, write_table
 from tests.training.tiny import tiny_config, write_graphs
@@ -200,6 +202,38 @@ def test_descriptors_belong_to_graphs() -> None:
     moved = (model(batch) - before).abs().amax(1)
     assert moved[0] > 1e-4  # its own output moves, and that of no other graph
     assert moved[1:].max() < 1e-6
+
+
+def test_column_heads_count_half_and_learn_by_themselves() -> None:
+    batch = batch_of(*molecules(4))
+    batch.descriptors = torch.randn(batch.num_graphs, 3)
+    y, terms = torch.randn(batch.num_graphs, 2), Task("regression", "mse", "rmse", targets=("a", "b")).loss_terms
+    model = small_model("random", outputs=2, descriptors=3, descriptor_heads=5).eval()
+    heads = model.column_heads
+    own = heads(batch.descriptors)
+    assert own.shape == (5, batch.num_graphs, 2)
+    assert (own[0] - own[1]).abs().max() > 1e-3  # each began elsewhere
+
+    together = model(batch)
+    model.column_heads = None
+    alone = model(batch)
+    torch.testing.assert_close(together, (alone + own.mean(0)) / 2)
+
+    # A head's gradient is that of its own loss over H: it does not know what the others predict, nor the network.
+    model.column_heads = heads
+    model.objective(batch, y, terms).loss.backward()
+    weights = list(heads.parameters())
+    expected = torch.autograd.grad((heads(batch.descriptors)[0] - y).square().mean() / heads.heads, weights)
+    for weight, gradient in zip(weights, expected, strict=True):
+        torch.testing.assert_close(weight.grad[0], gradient[0])
+
+
+def test_heads_are_for_regression_and_for_descriptors_alone() -> None:
+    config = changed(RunConfig(), {"regression_heads": 4})
+    with_heads = make_model(config, Inputs(Features((21,)), descriptors=3, regression=True))
+    assert with_heads.column_heads.heads == 4
+    for inputs in (Inputs(Features((21,)), descriptors=3), Inputs(Features((21,)), regression=True)):
+        assert make_model(config, inputs).column_heads is None
 
 
 def test_structures_of_ones_own_file_are_counted_and_asked_for(tmp_path: Path) -> None:

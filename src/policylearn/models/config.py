@@ -37,5 +37,7 @@ class ModelConfig:
     """Numbers per graph that the head reads beside the graph's vector, from the extra 'descriptors'; 0 for none."""
     descriptor_dropout: float = 0.0
     """Share of them that is set to zero in training."""
+    descriptor_heads: int = 0
+    """Perceptrons that see them alone, and whose mean counts half of what is predicted; 0 for none."""
     max_rows: int = STREAMED_ROWS
     """Rows held at once at inference; without running statistics the bag is held whole, as pieces have others."""

@@ -15,6 +15,7 @@ from policylearn.models.subgraph_gnn import SubgraphGNN
 from policylearn.nn import (
     GIN,
     MLP,
+    ColumnHeads,
     Conv,
     CopiesThenNodes,
     CopyPool,
@@ -92,6 +93,7 @@ def build_model(config: ModelConfig) -> SubgraphGNN:
         head=MLP(width + config.descriptors, 2 * network.channels, config.outputs),
         rule=rule,
         columns=_build_columns(config),
+        column_heads=_build_column_heads(config),
         vector_norm=RowBatchNorm(width) if both else None,
         max_rows=config.max_rows,
     )
@@ -139,6 +141,12 @@ def _build_columns(config: ModelConfig) -> GraphColumns | None:
     if config.level == "node":
         raise ValueError("descriptors belong to whole graphs, and a task of nodes cannot read them; leave them out")
     return GraphColumns(config.descriptors, dropout=config.descriptor_dropout)
+
+
+def _build_column_heads(config: ModelConfig) -> ColumnHeads | None:
+    if not (config.descriptors and config.descriptor_heads):
+        return None
+    return ColumnHeads(config.descriptor_heads, config.descriptors, config.outputs)
 
 
 def _build_policy(config: ModelConfig, rule: BagRule, shared: Encoder) -> Policy:

@@ -27,6 +27,7 @@ class Inputs:
         learned: what transforms learned from the training graphs (vocabularies, degrees), by their name; one that
             learns nothing has an entry too.
         descriptors: numbers per graph in the extra 'descriptors'.
+        regression: whether the targets are numbers, and not classes.
     """
 
     node_features: Features = field(default=Features())
@@ -35,6 +36,7 @@ class Inputs:
     level: Level = "graph"
     learned: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     descriptors: int = 0
+    regression: bool = False
 
     def learned_by(self, transform: str) -> Mapping[str, Any]:
         """What a transform learned, or a `ValueError` where the system is built before that."""

@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from policylearn.bags import Bag, BagRule, Graphs, Selection, mark_nodes, pieces, unmarked_apart
 from policylearn.models.protocol import AnyBatch, LossTerms, Objective, graph_costs
 from policylearn.nn import (
+    ColumnHeads,
     CopiesThenNodes,
     Encoder,
     GraphColumns,
@@ -22,6 +23,7 @@ from policylearn.nn import (
     copies_are_apart,
     depends_on_batch,
     dtype_of,
+    joined,
 )
 from policylearn.policies import DrawingPolicy, Evidence, Policy, bags_per_graph, surrogate_loss
 from policylearn.settings.notes import RunNote
@@ -45,6 +47,12 @@ def _say_that_the_policy_does_not_learn(_gradient: Tensor) -> None:
     )
 
 
+def _mean_loss(outputs: Tensor, y: Tensor, terms: LossTerms) -> Tensor:
+    """The mean loss over several outputs per graph, ``(H, G, outputs)``."""
+    values, known = terms(outputs.flatten(0, 1), y.repeat(len(outputs), *([1] * (y.dim() - 1))))
+    return values.sum() / known.sum().clamp(min=1)
+
+
 class SubgraphGNN(nn.Module):
     """``head(readout(encoder(rule(policy))))`` over the copies that the policy picks.
 
@@ -56,6 +64,8 @@ class SubgraphGNN(nn.Module):
         head: vectors to outputs.
         rule: how copies are made of the picks.
         columns: numbers per graph that the head reads beside its vector (see `GraphColumns`); None if there are none.
+        column_heads: predict from those numbers alone; their mean and the head's output count half each, and in
+            `objective` each of them has a loss of its own. None if there are none.
         vector_norm: what the graphs' vectors pass before the head; None leaves them.
         max_rows: rows held at once in evaluation without gradients, where the encoder allows for pieces and the readout
             takes them. Where norms take the bag's statistics in evaluation too, the bag is held whole as in training: a
@@ -75,14 +85,18 @@ class SubgraphGNN(nn.Module):
         *,
         rule: BagRule = mark_nodes,
         columns: GraphColumns | None = None,
+        column_heads: ColumnHeads | None = None,
         vector_norm: RowBatchNorm | None = None,
         max_rows: int = STREAMED_ROWS,
     ) -> None:
         super().__init__()
         if max_rows < 1:
             raise ValueError(f"'max_rows' must be >= 1 (got {max_rows})")
+        if column_heads is not None and columns is None:
+            raise ValueError("'column_heads' have nothing to read without 'columns'; give both")
         self.policy, self.encoder, self.readout, self.head = policy, encoder, readout, head
         self.rule, self.columns, self.vector_norm, self.max_rows = rule, columns, vector_norm, max_rows
+        self.column_heads = column_heads
 
     def forward(self, batch: AnyBatch, *, generator: torch.Generator | None = None) -> Tensor:
         """Select, then predict, ``(G, outputs)`` (node tasks: ``(N, outputs)``)."""
@@ -108,11 +122,18 @@ class SubgraphGNN(nn.Module):
         """
         graphs = Graphs.of(batch)
         selection.validate(graphs.members.repeat(samples).ptr)
+        beside = self._beside(graphs)
         if selection.nodes is not None:
-            return self._of_nodes(selection.nodes[-1], graphs, self._beside(graphs))
-        if self.training or torch.is_grad_enabled() or samples > 1:
-            return self._outputs(self._encoded(graphs, selection, samples), graphs, self._beside(graphs))
-        return self._headed(self.vectors(graphs, selection), self._beside(graphs))
+            output = self._of_nodes(selection.nodes[-1], graphs, beside)
+        elif self.training or torch.is_grad_enabled() or samples > 1:
+            output = self._outputs(self._encoded(graphs, selection, samples), graphs, beside)
+        else:
+            output = self._headed(self.vectors(graphs, selection), beside)
+        return joined(output, self.of_columns(beside))
+
+    def of_columns(self, beside: Tensor | None) -> Tensor | None:
+        """What each column head predicts, ``(G, D) -> (H, G, outputs)``; None without such heads."""
+        return None if self.column_heads is None or beside is None else self.column_heads(beside)
 
     def vectors(self, graphs: Graphs, selection: Selection) -> Tensor:
         """The graphs' vectors, at inference, ``(G, C)``; a large bag goes through in pieces where that is allowed."""
@@ -176,7 +197,10 @@ class SubgraphGNN(nn.Module):
             evidence = Evidence(costs, prefix_costs, graphs.extras.get("past_cost"))
             added = surrogate_loss(self.policy, selection, evidence)
             loss = loss if added is None else loss + added
-        return Objective(loss, mean.detach(), outputs, costs.mean(0), selection)
+        of_columns = self.of_columns(beside)
+        if of_columns is not None:
+            loss = loss + _mean_loss(of_columns, y, terms)
+        return Objective(loss, mean.detach(), joined(outputs, of_columns), costs.mean(0), selection)
 
     def predict_drawn(self, batch: AnyBatch, draws: int, *, seed: int = 0) -> tuple[Tensor, list[Selection]]:
         """The mean output over several bags of each graph that the policy draws, and their picks, in evaluation.

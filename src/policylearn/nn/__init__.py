@@ -1,6 +1,7 @@
 """Networks over bags, in plain PyTorch: convolutions, norms, encoders, pooling, readouts and heads."""
 
 from policylearn.bags import Graphs, Members
+from policylearn.nn.column_heads import ColumnHeads, joined
 from policylearn.nn.convs import GIN, Conv, PyGConv, build_gin
 from policylearn.nn.ego_labels import EgoLabels, labelled_ego_nets
 from policylearn.nn.encoders import (
@@ -47,6 +48,7 @@ __all__ = [
     "GIN",
     "MLP",
     "CategoricalEdges",
+    "ColumnHeads",
     "Conv",
     "CopiesThenNodes",
     "CopyPool",
@@ -95,6 +97,7 @@ __all__ = [
     "gin_sum",
     "gine_sum",
     "group_mean",
+    "joined",
     "labelled_ego_nets",
     "mixes_rows",
     "neighbour_sum",

@@ -22,6 +22,7 @@ from policylearn.nn import (
     SingleStreamEncoder,
     StreamLayer,
     TwoStreamEncoder,
+    joined,
     segment_max,
     segment_sum,
 )
@@ -110,7 +111,7 @@ class PlainForm(nn.Module):
             vectors = torch.cat([vectors, batch.descriptors.to(vectors.dtype)], dim=1)
         starts = batch.ptr
         local = torch.stack([pick - starts for pick in picks]) if picks else starts.new_zeros(0, batch.num_graphs)
-        return self.model.head(vectors), local
+        return joined(self.model.head(vectors), self.model.of_columns(batch.descriptors)), local
 
     def read(self, states: Tensor, copies: PlainCopies, batch: PlainBatch) -> Tensor:
         """One vector per graph, or per node, ``(N, S, C) -> (G, C)``."""

@@ -29,7 +29,9 @@ OF_LEARNED = (
     "add_graph_mean", "pooling", "shared", "prior", "stop_below", "network",
 )  # fmt: skip
 """Settings of the selection that only a learned policy reads."""
-OF_POLICIES = ("prediction", "selection", "pooling", "readout", "order", "bag", "descriptor_dropout")
+OF_POLICIES = (
+    "prediction", "selection", "pooling", "readout", "order", "bag", "descriptor_dropout", "regression_heads",
+)  # fmt: skip
 """Settings of the policies and their networks, which no system reads."""
 
 

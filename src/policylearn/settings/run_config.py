@@ -199,6 +199,9 @@ class RunConfig:
     bag: BagConfig = field(default_factory=BagConfig)
     descriptor_dropout: DropShare = 0.0
     """Share of the descriptors (see `data.transforms`) that is set to zero in training."""
+    regression_heads: NotNegative | None = None
+    """In regression, perceptrons that see the descriptors alone and learn beside the network; what they predict in the
+    mean and what the network predicts count half each. Other tasks, and data without descriptors, have none."""
     optim: OptimConfig = field(default_factory=OptimConfig)
     fit: FitConfig = field(default_factory=FitConfig)
     grid: dict[str, list[Any]] = field(default_factory=dict)

@@ -127,6 +127,7 @@ def make_inputs(task: Task, source: Source, graphs: PackedGraphs, transforms: Se
         level=task.level,
         learned=learned_of(transforms),
         descriptors=count_columns(graphs, DESCRIPTORS),
+        regression=task.kind == "regression",
     )
 
 

@@ -26,9 +26,10 @@ FOR_TABLES: dict[str, Any] = {
     "data": {"transforms": {"walk_encoding": {}, "descriptors": {}}},
     "fit": {"epochs": 30, "batch_size": 64, "keep": "last"},
     "prediction": {"layers": 3},
+    "regression_heads": 4,
 }
-"""What a table of SMILES has besides: walk encodings of the atoms, descriptors beside the graph's vector, and the last
-epoch's weights, since its validation part is too small to choose an epoch by."""
+"""What a table of SMILES has besides: walk encodings of the atoms, descriptors beside the graph's vector, in regression
+perceptrons that see the descriptors alone, and the last epoch's weights: its validation part is too small to choose."""
 
 
 def recipe_settings(recipe: RecipeName, *, table: bool) -> dict[str, Any]:

@@ -76,6 +76,7 @@ class RunFacts:
             level=self.task.level,
             learned=learned_of([Transform.from_json(stored) for stored in self.transforms]),
             descriptors=self.columns.get(DESCRIPTORS, 0),
+            regression=self.task.kind == "regression",
         )
 
 
@@ -129,6 +130,7 @@ def make_model(config: RunConfig, inputs: Inputs) -> nn.Module:
             bag=config.bag,
             descriptors=inputs.descriptors,
             descriptor_dropout=config.descriptor_dropout,
+            descriptor_heads=(config.regression_heads or 0) if inputs.regression else 0,
         )
     )
     return accelerate(model)
