@@ -115,6 +115,26 @@ def test_integers_are_told_apart_exactly() -> None:
     assert np.array_equal(many[firsts[classes]], many)
 
 
+@pytest.mark.parametrize("leaves", [5, 100])
+def test_the_order_of_neighbours_does_not_count_and_each_of_them_does(leaves: int) -> None:
+    """Few neighbours are sorted before they are compared, many only where it is needed."""
+    colours = torch.arange(leaves) % 3
+    stars = [data_of(nx.star_graph(leaves)) for _ in range(3)]
+    for star, own in zip(
+        stars, (colours, colours.flip(0), colours.clone().index_fill_(0, torch.tensor(0), 4)), strict=True
+    ):
+        star.x[1:, 0], star.x[0, 0], star.edge_attr[:] = own, 3, 0
+    graphs = Graphs.of(batch_of(*stars))
+    bag = mark_nodes(graphs, Selection(graphs.ptr[:-1].unsqueeze(0)), dtype=torch.float64)
+    both = encoders("layer")
+    found = merged_rows(both[1], graphs, bag)
+    assert found is not None
+    hubs = found.both.features.of_rows[1][graphs.ptr[:-1]]
+    assert hubs[0] == hubs[1]
+    assert hubs[0] != hubs[2]
+    assert_alike(both, graphs, bag)
+
+
 def test_nodes_that_an_encoder_of_ones_own_may_tell_apart_are_not_merged() -> None:
     graphs = Graphs.of(batch_of(data_of(nx.path_graph(9))))
     bag = mark_nodes(graphs, Selection.nothing(graphs.ptr), dtype=torch.float64)

@@ -9,7 +9,7 @@ import numpy as np
 from numba import njit
 
 FEW = 24
-"""So many entries are sorted by moving each to its place."""
+"""So many entries are sorted by moving each to its place; more, only where a hash that knows no order is the same."""
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
@@ -91,8 +91,12 @@ def merge_rows(  # type: ignore[no-untyped-def]
             entries[i] = (before[theirs] if 0 <= theirs < inside else unmarked[source[m]]) * kinds + kind[m]
         known, number, slot = -1, mine, 0
         if merge:
+            number = stirred(degree, mine)
             if degree > FEW:
-                entries[:degree].sort()
+                total = 0
+                for i in range(degree):
+                    total += stirred(number, entries[i])
+                number = stirred(number, total)
             else:
                 for i in range(1, degree):
                     entry, place = entries[i], i
@@ -100,14 +104,19 @@ def merge_rows(  # type: ignore[no-untyped-def]
                         entries[place] = entries[place - 1]
                         place -= 1
                     entries[place] = entry
-            number = stirred(degree, mine)
-            for i in range(degree):
-                number = stirred(number, entries[i])
+                for i in range(degree):
+                    number = stirred(number, entries[i])
             slot = number & (len(table) - 1)
             while table[slot] >= 0:
                 one = table[slot]
                 alike = hashes[one] == number and own[one] == mine and ptr[one + 1] - ptr[one] == degree
-                if alike:
+                if alike and degree > FEW:
+                    listed = heard[ptr[one] : ptr[one + 1]] * kinds + kind_of[ptr[one] : ptr[one + 1]]
+                    listed.sort()
+                    entries[:degree].sort()
+                    for i in range(degree):
+                        alike = alike and listed[i] == entries[i]
+                elif alike:
                     for i in range(degree):
                         alike = alike and heard[ptr[one] + i] * kinds + kind_of[ptr[one] + i] == entries[i]
                 if alike:
