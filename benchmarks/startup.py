@@ -1,0 +1,113 @@
+"""What commands cost before they say anything: ``python -m benchmarks.startup``.
+
+Every verb's ``--help``, a wrong option, ``datasets`` and ``info``: processor seconds of the whole command, the median of
+some runs, one after the other. ``train`` and ``predict`` on the small table that the tests have: seconds of the clock
+and of the processor until the first word about the data. The table goes to docs/performance.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import resource
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+from benchmarks.machine import PROJECT, RESULTS, keep
+from benchmarks.page import PAGE, with_table
+from policylearn.cli.main import ROOT
+from policylearn.wording import markdown_table
+
+NAME = "startup"
+GOAL = 0.7
+"""Processor seconds that a command without work may take."""
+COMMAND = [sys.executable, "-c", "import sys; from policylearn.cli import main; sys.exit(main(sys.argv[1:]))"]
+MOLECULES = ("CCO", "c1ccccc1", "CC(=O)O", "CCCCCC", "CCN", "Oc1ccccc1", "CCCl", "CC(C)O", "CCOCC", "CCCO") * 4
+
+
+def processor_seconds() -> float:
+    """Of all commands that have ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def whole(words: list[str]) -> float:
+    """Processor seconds of a command; a wrong option ends with 2, which is right."""
+    before = processor_seconds()
+    ended = subprocess.run([*COMMAND, *words], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
+    if ended.returncode not in (0, 2):
+        raise SystemExit(f"policylearn {' '.join(words)} ended with {ended.returncode}")
+    return processor_seconds() - before
+
+
+def until_it_speaks(words: list[str]) -> float:
+    """Seconds of the clock until a command first says something; then it is stopped."""
+    begin = time.perf_counter()
+    with subprocess.Popen([*COMMAND, *words], stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as process:
+        assert process.stdout is not None, "it was asked for"
+        process.stdout.read(1)
+        seconds = time.perf_counter() - begin
+        process.terminate()
+    return seconds
+
+
+def write_table(path: Path) -> Path:
+    """A few molecules with a number each."""
+    rows = [f"{smiles},{len(smiles) + number / 10}" for number, smiles in enumerate(MOLECULES)]
+    path.write_text("\n".join(["smiles,y", *rows]) + "\n")
+    return path
+
+
+def measure(rounds: int) -> dict[str, Any]:
+    """All commands, round by round."""
+    with tempfile.TemporaryDirectory() as folder:
+        table, run = write_table(Path(folder) / "some.csv"), Path(folder) / "run"
+        training = ["train", str(table), "--target", "y", "--data.split", "random", "--no-baseline"]
+        made = subprocess.run([*COMMAND, *training, "--epochs", "1", "-o", str(run)], capture_output=True, check=False)
+        if made.returncode:
+            raise SystemExit(f"no model could be trained: {made.stderr.decode()}")
+        silent = [[verb.name, "--help"] for verb in ROOT.actions] + [
+            ["train", "--nosuch"],
+            ["datasets"],
+            ["info", str(run)],
+        ]
+        begins = [
+            ["predict", str(run), str(table), "-o", str(Path(folder) / "out.csv")],
+            [*training, "-o", str(Path(folder) / "again")],
+        ]
+        spent = {" ".join(words).replace(str(run), "RUN"): [whole(words) for _ in range(rounds)] for words in silent}
+        waits = {words[0]: [until_it_speaks(words) for _ in range(rounds)] for words in begins}
+    return {"processor_seconds": spent, "seconds_until_it_speaks": waits, "load": os.getloadavg()[0]}
+
+
+def table(record: dict[str, Any]) -> str:
+    """The record as the page holds it."""
+    spent = {name: statistics.median(values) for name, values in record["processor_seconds"].items()}
+    rows = [(f"`{name}`", f"{value:.2f}") for name, value in spent.items()]
+    rows += [
+        (f"`{name} TABLE`, until its first word", f"{statistics.median(values):.1f} of the clock")
+        for name, values in record["seconds_until_it_speaks"].items()
+    ]
+    missed = [name for name, value in spent.items() if value > GOAL]
+    verdict = f"Above {GOAL} s: {', '.join(missed)}." if missed else f"None takes {GOAL} s of a processor."
+    where = f"Commit {record['machine']['commit']}, {record['machine']['processor']}, load {record['load']:.1f}."
+    return f"{markdown_table(('command', 'seconds of a processor'), rows)}\n\n{verdict} {where}"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="what commands cost before they say anything")
+    parser.add_argument("--rounds", type=int, default=3)
+    path = keep(NAME, measure(parser.parse_args().rounds))
+    print(shown := table(json.loads(path.read_text())))
+    PAGE.write_text(with_table(PAGE.read_text(), NAME, shown))
+    print(RESULTS / path.name, PAGE.relative_to(PROJECT))
+
+
+if __name__ == "__main__":
+    main()
