@@ -1,8 +1,8 @@
 """What commands cost before they say anything: ``python -m benchmarks.startup``.
 
-Every verb's ``--help``, a wrong option, ``datasets`` and ``info``: processor seconds of the whole command, the median of
-some runs, one after the other. ``train`` and ``predict`` on the small table that the tests have: seconds of the clock
-and of the processor until the first word about the data. The table goes to docs/performance.md.
+Every verb's ``--help``, a wrong option, ``datasets`` and ``info``: processor seconds of the whole command, the median
+of some runs, one after the other. ``train`` and ``predict`` on a small table: seconds of the clock until the first word
+about the data. The table goes to docs/performance.md.
 """
 
 from __future__ import annotations
