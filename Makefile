@@ -31,7 +31,7 @@ help:
 	@echo "            and says which ratios fell by more than 10 % since the last record"
 	@echo "            left out: policylearn bench (all datasets, all methods), python -m benchmarks.full_bag (12 minutes of a processor)"
 	@echo "            and python -m benchmarks.against OLD NEW (two checkouts), python -m benchmarks.ablation_table and python -m benchmarks.systems_table (write them into the docs)"
-	@echo "            and python -m benchmarks.growth (cost against nodes, edges, picks, channels, layers and batch), python -m benchmarks.table_to_table (beside chemprop)"
+	@echo "            and python -m benchmarks.growth (cost against nodes, edges, picks, channels, layers and batch), python -m benchmarks.startup (what commands cost before they say anything), python -m benchmarks.table_to_table (beside chemprop)"
 	@echo "            and python -m benchmarks.scaling WORK (what each stage costs on one core, for docs/scaling.md)"
 	@echo "            and python -m benchmarks.service_load RUN (32 clients against policylearn serve, on loopback alone)"
 	@echo "            and, on finished runs or for hours, python -m benchmarks.coverage, benchmarks.drawn_bags, benchmarks.early_stops and benchmarks.structures"
