@@ -13,7 +13,6 @@ import os
 import resource
 import statistics
 import subprocess
-import sys
 import tempfile
 import time
 from pathlib import Path
@@ -21,13 +20,13 @@ from typing import Any
 
 from benchmarks.machine import PROJECT, RESULTS, keep
 from benchmarks.page import PAGE, with_table
+from benchmarks.table_to_table import ours
 from policylearn.cli.main import ROOT
 from policylearn.wording import markdown_table
 
 NAME = "startup"
 GOAL = 0.7
 """Processor seconds that a command without work may take."""
-COMMAND = [sys.executable, "-c", "import sys; from policylearn.cli import main; sys.exit(main(sys.argv[1:]))"]
 MOLECULES = ("CCO", "c1ccccc1", "CC(=O)O", "CCCCCC", "CCN", "Oc1ccccc1", "CCCl", "CC(C)O", "CCOCC", "CCCO") * 4
 
 
@@ -40,7 +39,7 @@ def processor_seconds() -> float:
 def whole(words: list[str]) -> float:
     """Processor seconds of a command; a wrong option ends with 2, which is right."""
     before = processor_seconds()
-    ended = subprocess.run([*COMMAND, *words], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
+    ended = subprocess.run([*ours(), *words], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
     if ended.returncode not in (0, 2):
         raise SystemExit(f"policylearn {' '.join(words)} ended with {ended.returncode}")
     return processor_seconds() - before
@@ -49,7 +48,7 @@ def whole(words: list[str]) -> float:
 def until_it_speaks(words: list[str]) -> float:
     """Seconds of the clock until a command first says something; then it is stopped."""
     begin = time.perf_counter()
-    with subprocess.Popen([*COMMAND, *words], stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as process:
+    with subprocess.Popen([*ours(), *words], stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as process:
         assert process.stdout is not None, "it was asked for"
         process.stdout.read(1)
         seconds = time.perf_counter() - begin
@@ -65,11 +64,11 @@ def write_table(path: Path) -> Path:
 
 
 def measure(rounds: int) -> dict[str, Any]:
-    """All commands, round by round."""
+    """All commands, one after the other."""
     with tempfile.TemporaryDirectory() as folder:
         table, run = write_table(Path(folder) / "some.csv"), Path(folder) / "run"
         training = ["train", str(table), "--target", "y", "--data.split", "random", "--no-baseline"]
-        made = subprocess.run([*COMMAND, *training, "--epochs", "1", "-o", str(run)], capture_output=True, check=False)
+        made = subprocess.run([*ours(), *training, "--epochs", "1", "-o", str(run)], capture_output=True, check=False)
         if made.returncode:
             raise SystemExit(f"no model could be trained: {made.stderr.decode()}")
         silent = [[verb.name, "--help"] for verb in ROOT.actions] + [

@@ -141,8 +141,9 @@ def describe(found: RunFiles, folder: Path, parts: int) -> Iterable[tuple[str, s
         yield "transforms", "; ".join(shown_transform(stored) for stored in facts["transforms"])
     yield from (describe_system if config.model != "policy" else describe_policy)(config)
     described = facts.get("columns", {}).get("descriptors", 0)
-    if config.model == "policy" and config.regression_heads and described and task["kind"] == "regression":
-        yield "perceptrons", f"{config.regression_heads} over {described} descriptors, half of what is predicted"
+    heads = config.heads_over(described, regression=task["kind"] == "regression")
+    if heads:
+        yield "perceptrons", f"{heads} over {described} descriptors, half of what is predicted"
     fit = config.fit
     yield "training", f"{fit.epochs} epochs of batches of {fit.batch_size}, seed {fit.seed}"
     yield from figures(metrics)

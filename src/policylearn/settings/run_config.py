@@ -210,6 +210,10 @@ class RunConfig:
     def __post_init__(self) -> None:
         check_ranges(self)
 
+    def heads_over(self, descriptors: int, *, regression: bool) -> int:
+        """How many perceptrons a model has over so many descriptors; see `regression_heads`."""
+        return (self.regression_heads or 0) if self.model == POLICY and regression and descriptors else 0
+
     @property
     def method(self) -> str:
         """What is trained, in one word: the policy, or the system."""

@@ -130,7 +130,7 @@ def make_model(config: RunConfig, inputs: Inputs) -> nn.Module:
             bag=config.bag,
             descriptors=inputs.descriptors,
             descriptor_dropout=config.descriptor_dropout,
-            descriptor_heads=(config.regression_heads or 0) if inputs.regression else 0,
+            descriptor_heads=config.heads_over(inputs.descriptors, regression=inputs.regression),
         )
     )
     return accelerate(model)
