@@ -15,6 +15,22 @@ PATHS = torch.tensor([[0, 1, 1, 2, 3, 4], [1, 0, 2, 1, 4, 3]])  # a path of thre
 GRAPHS = Graphs.of(Batch(x=torch.zeros(5, 1), edge_index=PATHS, batch=BATCH, ptr=PTR))
 
 
+def test_tensors_by_name_are_as_good_as_a_batch() -> None:
+    tensors = {"x": torch.zeros(5, 1), "edge_index": PATHS, "batch": BATCH, "ptr": PTR, "extra": torch.ones(2)}
+    assert_same(Graphs.of(tensors), Graphs.of(Batch(**tensors)))
+    assert_same(Graphs.of({name: tensors[name] for name in ("x", "edge_index", "batch", "extra")}), Graphs.of(tensors))
+    with pytest.raises(ValueError, match="no 'x'; give a column of ones"):
+        Graphs.of({"edge_index": PATHS})
+    with pytest.raises(ValueError, match="no 'edge_index'; give an empty one"):
+        Graphs.of({"x": torch.zeros(5, 1)})
+
+
+def assert_same(one: Graphs, other: Graphs) -> None:
+    for name in ("x", "edge_index", "batch", "ptr"):
+        assert torch.equal(getattr(one, name), getattr(other, name))
+    assert one.extras.keys() == other.extras.keys() == {"extra"}
+
+
 def test_slot_zero_is_unmarked_and_each_pick_has_a_copy() -> None:
     bag = mark_nodes(GRAPHS, Selection(torch.tensor([[2, 3], [0, 4]])))
     assert bag.width == 3

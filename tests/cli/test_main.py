@@ -96,8 +96,43 @@ def test_a_fault_of_the_program_keeps_its_traceback(monkeypatch: pytest.MonkeyPa
         main(["datasets"])
 
 
-HEAVY = ("torch", "torch_geometric", "lightning", "rdkit", "numba", "matplotlib", "scipy", "sklearn", "networkx", "ray")
 OLD_RUN = Path(__file__).parents[1] / "prediction" / "runs_of_0_1" / "full"
+LATER = ("torch_geometric", "lightning", "torchmetrics", "torch._dynamo", "pandas", "networkx", "sklearn", "matplotlib")
+"""What takes seconds to import and is not needed to begin."""
+TABLE = "smiles,y\n" + "".join(f"{'C' * length}O,{length}\n" for length in range(1, 13))
+
+
+def test_a_prediction_does_without_what_is_slow_to_import(tmp_path: Path) -> None:
+    (tmp_path / "table.csv").write_text(TABLE)
+    code = f"""
+import sys
+from policylearn.cli import main
+assert main({["predict", str(OLD_RUN), str(tmp_path / "table.csv"), "-o", str(tmp_path / "out.csv")]!r}) == 0
+found = [name for name in {LATER!r} if name in sys.modules]
+assert not found, found
+"""
+    done = subprocess.run([sys.executable, "-c", code], check=False, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert len((tmp_path / "out.csv").read_text().splitlines()) == 13
+
+
+def test_a_training_reads_its_table_before_what_is_slow_to_import(tmp_path: Path) -> None:
+    (tmp_path / "table.csv").write_text(TABLE)
+    code = f"""
+import sys
+from policylearn.cli import main, train
+def announce(console, config, source, folder):
+    found = [name for name in {LATER!r} if name in sys.modules]
+    assert not found, found
+    sys.exit(len(source.dataset))
+train.announce = announce
+main({["train", str(tmp_path / "table.csv"), "--target", "y", "--data.split", "random"]!r})
+"""
+    done = subprocess.run([sys.executable, "-c", code], check=False, capture_output=True, text=True)
+    assert done.returncode == 12, done.stderr
+
+
+HEAVY = ("torch", "torch_geometric", "lightning", "rdkit", "numba", "matplotlib", "scipy", "sklearn", "networkx", "ray")
 QUICK = [f"{path.removeprefix('policylearn')} --help".strip() for path in COMMANDS]
 QUICK += ["train zinc --nosuch", "theory learn --nosuch", "datasets", "info", f"info {OLD_RUN}"]
 

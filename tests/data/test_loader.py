@@ -113,6 +113,13 @@ def test_a_batch_knows_the_positions_of_its_graphs() -> None:
         assert [int(one.index) for one in batch.to_data_list()] == batch.y.tolist()
 
 
+def test_tensors_are_those_of_the_batches() -> None:
+    loader = BatchLoader(paths([3, 1, 4, 1, 5]), batch_size=2, shuffle=True)
+    for batch, tensors in zip(loader, loader.tensors(), strict=True):
+        assert dict(iter(batch)).keys() == tensors.keys()
+        assert all(torch.equal(batch[name], values) for name, values in tensors.items())
+
+
 def test_buckets_hold_graphs_of_similar_size() -> None:
     generator = np.random.default_rng(0)
     graphs = paths(generator.integers(1, 200, 512).tolist())

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
-from torch_geometric.data import Batch, Data
 
 from policylearn.bags.adjacency import Adjacency
 from policylearn.bags.host import may_read
+
+if TYPE_CHECKING:
+    from torch_geometric.data import Batch, Data
 
 KNOWN = {"x", "x_real", "edge_index", "edge_attr", "batch", "ptr", "y"}
 """What a PyG ``Batch`` holds under names of our own meaning; every other tensor of it is an extra."""
@@ -80,21 +83,29 @@ class Graphs:
     extras: Mapping[str, Tensor] = field(default_factory=dict)
 
     @staticmethod
-    def of(batch: Graphs | Batch | Data) -> Graphs:
-        """Prepare a PyG ``Batch`` (or a single ``Data``); what is prepared already is given back."""
+    def of(batch: Graphs | Batch | Data | Mapping[str, Tensor]) -> Graphs:
+        """Prepare a PyG ``Batch``, a single ``Data``, or the tensors of one by name.
+
+        What is prepared already is given back.
+        """
         if isinstance(batch, Graphs):
             return batch
-        if batch.edge_index is None:
+        given = batch if isinstance(batch, Mapping) else dict(iter(batch))
+        edge_index = given.get("edge_index")
+        if edge_index is None:
             raise ValueError(
                 "the batch has no 'edge_index'; give an empty one of shape (2, 0) for graphs without edges"
             )
-        edge_index = batch.edge_index
-        nodes = int(batch.num_nodes)
-        x = batch.x if batch.x is not None else torch.ones(nodes, 1, device=edge_index.device)
-        assignment = getattr(batch, "batch", None)
+        x = given.get("x")
+        if x is None:
+            if isinstance(batch, Mapping):
+                raise ValueError("the tensors have no 'x'; give a column of ones for nodes without features")
+            x = torch.ones(int(batch.num_nodes), 1, device=edge_index.device)
+        nodes = len(x)
+        assignment = given.get("batch")
         if assignment is None:
             assignment = torch.zeros(nodes, dtype=torch.long, device=edge_index.device)
-        ptr = getattr(batch, "ptr", None)
+        ptr = given.get("ptr")
         if ptr is None:
             count = int(assignment.max()) + 1 if nodes else 0
             sizes = torch.bincount(assignment, minlength=count)
@@ -102,14 +113,14 @@ class Graphs:
         empty = (ptr[1:] == ptr[:-1]).nonzero() if may_read(ptr) else None
         if empty is not None and len(empty):
             raise ValueError(f"graph {int(empty[0])} of the batch has no nodes; drop empty graphs before batching")
-        edge_attr = batch.edge_attr
+        edge_attr = given.get("edge_attr")
         if edge_attr is not None and edge_attr.dim() == 1:
             edge_attr = edge_attr.unsqueeze(1)
         x = x.unsqueeze(1) if x.dim() == 1 else x
-        extras = {name: value for name, value in batch if name not in KNOWN and isinstance(value, Tensor)}
+        extras = {name: value for name, value in given.items() if name not in KNOWN and isinstance(value, Tensor)}
         return Graphs(
             x, edge_attr, Members(assignment, ptr), Adjacency.of(edge_index, nodes), edge_index,
-            real=getattr(batch, "x_real", None), extras=extras,
+            real=given.get("x_real"), extras=extras,
         )  # fmt: skip
 
     @property

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
-from torch_geometric.data import Batch
+import torch
+from torch import Tensor
 
-from policylearn.data.batches import add_index, make_batch
 from policylearn.data.packed import Array, DataError, PackedGraphs
 from policylearn.data.subset import check_indices
+from policylearn.data.tensors import make_tensors
+
+if TYPE_CHECKING:
+    from torch_geometric.data import Batch
 
 
 class BatchLoader:
@@ -90,8 +95,15 @@ class BatchLoader:
         return self._batches_in_all() // self.world_size
 
     def __iter__(self) -> Iterator[Batch]:
+        from policylearn.data.batches import add_index, make_batch  # PyG takes two seconds, see `tensors`
+
         for rows in self.index_batches():
             yield add_index(make_batch(self.graphs, rows), rows)
+
+    def tensors(self) -> Iterator[dict[str, Tensor]]:
+        """The same batches as tensors by name, for those who need not wait for PyG."""
+        for rows in self.index_batches():
+            yield make_tensors(self.graphs, rows).named | {"index": torch.from_numpy(rows)}
 
     def index_batches(self) -> list[Array]:
         """Which graphs each batch of this epoch and rank holds, in order."""

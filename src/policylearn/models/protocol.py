@@ -4,19 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
 
 import torch
 from torch import Tensor
-from torch_geometric.data import Batch, Data
 
 from policylearn.bags import Graphs, Members, Selection
 from policylearn.nn import segment_sum
 
+if TYPE_CHECKING:
+    from torch_geometric.data import Batch, Data
+
 LossTerms = Callable[[Tensor, Tensor], tuple[Tensor, Tensor]]
 """Outputs and targets to the loss of every label and whether it is known, both ``(R, K)``."""
 
-AnyBatch = Batch | Data | Graphs
+AnyBatch: TypeAlias = "Batch | Data | Graphs"
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import get_args
 
 from torch import nn
-from torch_geometric.nn import GATv2Conv, GCNConv, SAGEConv
 
 from policylearn.bags import BagRule, delete_nodes, ego_nets, mark_nodes
 from policylearn.models.config import ModelConfig
@@ -249,6 +248,8 @@ def _conv(network: NetworkConfig, inputs: int, edges: Features, norm: RowNorm) -
     if network.conv == "gin":
         encoder = build_edge_encoder(edges, inputs)
         return GIN(nn.Linear(inputs, channels), norm, nn.Linear(channels, channels), encoder)
+    from torch_geometric.nn import GATv2Conv, GCNConv, SAGEConv  # two seconds, for those who take them
+
     if network.conv == "gcn":
         return PyGConv(GCNConv(inputs, channels))
     if network.conv == "sage":

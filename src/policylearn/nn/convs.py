@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import torch
 from torch import Tensor, nn
-from torch_geometric.nn import MessagePassing
 
 from policylearn.bags import Bag
 from policylearn.nn.features import EdgeEncoder, EdgeTerm, Features, build_edge_encoder, require_edges
 from policylearn.nn.norms import RowBatchNorm, RowNorm
 from policylearn.nn.sums import gin_sum, gine_sum
+
+if TYPE_CHECKING:
+    from torch_geometric.nn import MessagePassing
 
 
 class Conv(Protocol):

@@ -13,7 +13,6 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch_geometric.data import Data
 
 from policylearn.data.atomic import replacing
 from policylearn.data.structures import REAL_COLUMNS
@@ -186,8 +185,8 @@ def check(path: Path, predictor: Predictor) -> None:
     extras = {"x_real": example["x_real"]} if "x_real" in example else {}
     if "descriptors" in example:
         extras["descriptors"] = form.standardised(example["descriptors"])
-    rest = {name: example[name] for name in ("x", "edge_index", "edge_attr", "batch") if name in example}
-    graphs = Graphs.of(Data(**rest, **extras, num_nodes=len(example["x"])))
+    rest = {name: values for name, values in example.items() if name in ("x", "edge_index", "edge_attr", "batch")}
+    graphs = Graphs.of(rest | extras)
     members = [answers(model(graphs), predictor.task) for model in predictor.models]
     expected = torch.stack(members).mean(0)
     apart = float((found - expected).abs().max() / (1 + expected.abs().max()))

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable
-from typing import TypeAlias, cast
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import numpy as np
-from torch_geometric.data import Batch, Data
 
-from policylearn.data import DataError, PackedGraphs, pack_molecules, pack_pyg
+from policylearn.data import DataError, PackedGraphs, pack_molecules
 from policylearn.data.convert.stacking import constant_column
 from policylearn.data.molecules import featurise_many
 from policylearn.data.packed import Array, as_table
 from policylearn.nn import Features
+
+if TYPE_CHECKING:
+    from torch_geometric.data import Batch, Data
 
 Items: TypeAlias = "str | Data | Batch | PackedGraphs | Iterable[str] | Iterable[Data]"
 """One SMILES or many, a PyG ``Data`` or many, a PyG ``Batch``, or packed graphs."""
@@ -27,32 +30,42 @@ def pack_items(items: Items, *, molecules: bool) -> PackedGraphs | None:
     """
     if isinstance(items, PackedGraphs):
         return items if len(items) else None
-    if isinstance(items, Batch):
+    if is_pyg(items, "Batch"):
         return unbatch(items)
-    listed = [items] if isinstance(items, str | Data) else list(items)
+    one = isinstance(items, str) or is_pyg(items, "Data")
+    listed: list[Any] = [items] if one else list(cast(Iterable[Any], items))
     if not listed:
         return None
-    kind = str if isinstance(listed[0], str) else Data
+    texts = isinstance(listed[0], str)
     for position, item in enumerate(listed):
-        if not isinstance(item, kind) or isinstance(item, Batch):
+        fits = isinstance(item, str) if texts else is_pyg(item, "Data") and not is_pyg(item, "Batch")
+        if not fits:
             raise DataError(
                 f"entry {position} is a {type(item).__name__}; give SMILES alone, or torch_geometric.data.Data alone"
             )
-    if kind is Data:
-        return pack_pyg([without_targets(data) for data in cast(list[Data], listed)], source="the input")
+    if not texts:
+        from policylearn.data import pack_pyg
+
+        return pack_pyg([without_targets(data) for data in listed], source="the input")
     if not molecules:
         raise DataError(
             "this run was trained on graphs and does not know how its features were made from molecules;"
             " give torch_geometric.data.Data with the same features"
         )
-    smiles = [text.strip() for text in cast(list[str], listed)]
+    smiles = [text.strip() for text in listed]
     return pack_molecules(list(featurise_many(smiles)), smiles=smiles, source="the input")
+
+
+def is_pyg(item: Any, name: str) -> bool:
+    """Whether something is of that class of PyG; nothing is before PyG was imported, which takes two seconds."""
+    module = sys.modules.get("torch_geometric.data")
+    return module is not None and isinstance(item, getattr(module, name))
 
 
 def without_targets(data: Data) -> Data:
     """A graph's structure and features alone: what else it carries may differ from graph to graph."""
     kept = {key: data[key] for key in ("x", "edge_index", "edge_attr", "num_nodes") if key in data}
-    return Data(**kept)
+    return type(data)(**kept)
 
 
 def unbatch(batch: Batch) -> PackedGraphs | None:

@@ -232,8 +232,8 @@ class Predictor:
         if graphs is None:
             return
         device = next(self.model.parameters()).device
-        for batch in BatchLoader(graphs, order, batch_size=size):
-            yield Graphs.of(batch.to(device))
+        for named in BatchLoader(graphs, order, batch_size=size).tensors():
+            yield Graphs.of({name: values.to(device) for name, values in named.items()})
 
     def _rows_before_sorting(self, graphs: PackedGraphs, order: Array) -> Array:
         """Where each row of an answer stands among the rows of the graphs in ``order``."""

@@ -32,10 +32,10 @@ from policylearn.training.memory import check_memory
 from policylearn.training.module import DivergedError, RunModule
 from policylearn.training.part_checks import check_parts, unscored_notes
 from policylearn.training.prepared_data import PreparedData, prepare_data
-from policylearn.training.processes import agree, by_first, checkpoint_for_all, join, launched
+from policylearn.training.processes import agree, by_first, checkpoint_for_all, join, launched, note
 from policylearn.training.quiet import quiet_lightning
 from policylearn.training.resources import check_device, with_possible_picks
-from policylearn.training.run_folder import Begun, look_into, new_folder, note
+from policylearn.training.run_folder import Begun, look_into, new_folder
 from policylearn.training.runs import RunFacts, make_model, save_metrics, save_settings, save_weights
 from policylearn.training.systems import model_settings
 

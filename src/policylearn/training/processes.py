@@ -6,6 +6,7 @@ import atexit
 import os
 import socket
 import tempfile
+import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ from typing import Any, TypeVar
 import torch
 from torch import Tensor, distributed
 
+from policylearn.settings.notes import RunNote
 from policylearn.settings.run_files import RunError
 
 Decided = TypeVar("Decided")
@@ -50,6 +52,12 @@ def launched() -> Launch | None:
 def is_first_process() -> bool:
     """Whether this process writes and speaks for all: the first over all machines."""
     return int(os.environ.get("RANK", os.environ.get("LOCAL_RANK", 0))) == 0
+
+
+def note(text: str) -> None:
+    """Say it once for all processes: the command prints it, Python shows it as a warning."""
+    if is_first_process():
+        warnings.warn(text, RunNote, stacklevel=3)
 
 
 def several_processes() -> bool:

@@ -9,8 +9,7 @@ import torch
 from policylearn.data import Dataset
 from policylearn.settings.run_config import POLICY, FitConfig, RunConfig
 from policylearn.settings.run_files import RunError
-from policylearn.training.processes import launched
-from policylearn.training.run_folder import note
+from policylearn.training.processes import launched, note
 
 
 def check_device(settings: FitConfig) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -11,12 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from policylearn.settings.flat import differences, flat
-from policylearn.settings.notes import RunNote
 from policylearn.settings.run_config import RunConfig
 from policylearn.settings.run_files import FACTS, METRICS, RunError, RunFiles, read_run_files
 from policylearn.training.checkpoints import CHECKPOINTS, newest_readable
 from policylearn.training.data_source import Source
-from policylearn.training.processes import by_first, is_first_process
+from policylearn.training.processes import by_first, is_first_process, note
 from policylearn.training.systems import complete
 
 OWN_RUNS = {"fold-*": "the folds of a run", "member-*": "the members of an ensemble"}
@@ -24,12 +22,6 @@ NOT_COMPARED = ("data.name", "fit.epochs")
 """The same data may lie elsewhere, and its fingerprint tells; epochs may be raised."""
 SHOWN = 5
 """Differences that a message lists."""
-
-
-def note(text: str) -> None:
-    """Say it once: the command prints it, Python shows it as a warning."""
-    if is_first_process():
-        warnings.warn(text, RunNote, stacklevel=3)
 
 
 @contextmanager
