@@ -23,6 +23,7 @@ SETTINGS: dict[str, tuple[type, str]] = {
     "channels": (int, "width of both networks"),
     "layers": (int, "depth of both networks, at least the diameter of a component"),
     "learning_rate": (float, "learning rate of Adam"),
+    "schedule": (str, "constant, or cosine: up over a twentieth of the steps and down to zero"),
     "epsilon": (float, "epsilon of Adam"),
     "clip": (float, "largest norm of the gradient; 0 does not clip"),
     "tau": (float, "temperature of straight_through and gapped"),

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any, Literal
 
 import lightning
@@ -24,6 +23,7 @@ from policylearn.settings.run_files import RunError
 from policylearn.training.asam import Asam, scaled_weights
 from policylearn.training.evaluation import scored
 from policylearn.training.processes import rows_of_all, several_processes, share_of_labels
+from policylearn.training.schedules import warmup_cosine
 
 CHOICE = "choice"
 """The name of what chooses the epoch where the validation metric cannot be worked out: the loss on that part."""
@@ -227,18 +227,6 @@ class RunModule(lightning.LightningModule):
         place = [self.seed, epoch, step + 1, self.global_rank, *([attempt] if attempt else [])]
         words = np.random.SeedSequence(place).generate_state(1, np.uint64)
         torch.manual_seed(int(words[0]))
-
-
-def warmup_cosine(steps: int, warmup: float) -> Callable[[int], float]:
-    """What the learning rate is multiplied by at each step: it rises over a share of the steps, then falls to zero."""
-    rising = max(1, round(warmup * steps))
-
-    def rate(step: int) -> float:
-        if step < rising:
-            return (step + 1) / rising
-        return 0.5 * (1 + math.cos(math.pi * min(1.0, (step - rising) / max(1, steps - rising))))
-
-    return rate
 
 
 def make_optimizer(optim: OptimConfig, groups: list[dict[str, Any]]) -> Optimizer:

@@ -117,3 +117,17 @@ def test_torch_s_own_generator_is_left_alone() -> None:
 def test_settings_that_make_no_sense_are_named(change: dict[str, object], message: str) -> None:
     with pytest.raises(DataError, match=message):
         replace(SMALL, **change)
+
+
+def test_a_cosine_comes_to_rest() -> None:
+    """The same first step; then the rate falls, so that the weights end nearer to where they began."""
+    start = torch.cat([weight.flatten() for weight in new_model(PAIRS).parameters()])
+
+    def way(steps: int, schedule: str) -> torch.Tensor:
+        found = learn(replace(PAIRS, steps=steps, every=steps, schedule=schedule))
+        return torch.cat([weight.detach().flatten() for weight in found.model.parameters()]) - start
+
+    assert torch.equal(way(1, "cosine"), way(1, "constant"))
+    assert way(30, "cosine").abs().mean() < 0.8 * way(30, "constant").abs().mean()
+    with pytest.raises(DataError, match="'schedule' must be constant or cosine"):
+        replace(PAIRS, schedule="linear")

@@ -10,6 +10,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 import torch
 from torch import nn
+from torch.optim.lr_scheduler import LambdaLR
 from torch_geometric.data import Batch
 
 from policylearn.bags import Selection
@@ -29,9 +30,12 @@ from policylearn.nn import Graphs
 from policylearn.policies import draw_picks
 from policylearn.settings import NodePooling, PolicyName
 from policylearn.studies.theory.chance import covered
+from policylearn.training.schedules import warmup_cosine
 
 LearningMethod = Literal["reinforce", "rloo", "straight_through", "gapped", "imle", "random", "none", "full"]
 METHODS: tuple[LearningMethod, ...] = get_args(LearningMethod)
+WARMUP = 0.05
+"""Share of the steps in which the rate of schedule 'cosine' rises."""
 LEARNED: tuple[EstimatorName, ...] = get_args(EstimatorName)
 
 
@@ -63,6 +67,8 @@ class LearningConfig:
     """How nodes are pooled to a graph vector."""
     learning_rate: float = 1e-3
     """Of Adam."""
+    schedule: Literal["constant", "cosine"] = "constant"
+    """The rate stays, or rises over the first twentieth of the steps and falls along a cosine to zero."""
     epsilon: float = 1e-8
     """Of Adam."""
     clip: float = 0.0
@@ -81,6 +87,8 @@ class LearningConfig:
     def __post_init__(self) -> None:
         if self.method not in METHODS:
             raise DataError(f"'method' must be one of {', '.join(METHODS)} (got '{self.method}')")
+        if self.schedule not in ("constant", "cosine"):
+            raise DataError(f"'schedule' must be constant or cosine (got '{self.schedule}')")
         for name in ("steps", "every", "bags", "samples", "layers", "calibration", "test_graphs"):
             if getattr(self, name) < 1:
                 raise DataError(f"'{name}' must be >= 1 (got {getattr(self, name)})")
@@ -165,6 +173,8 @@ def learn(config: LearningConfig, report: Callable[[int, float, Evaluation | Non
     """
     model, task = new_model(config), csl_task(config.classes)
     optimiser = torch.optim.Adam(model.parameters(), lr=config.learning_rate, eps=config.epsilon, fused=True)
+    rate = warmup_cosine(config.steps, WARMUP) if config.schedule == "cosine" else lambda _step: 1.0
+    rates = LambdaLR(optimiser, rate)
     fresh = fresh_graphs(config, 0, config.graphs)
     draws = torch.Generator().manual_seed(config.seed)
     test = next(fresh_graphs(config, 1, config.test_graphs))
@@ -181,6 +191,7 @@ def learn(config: LearningConfig, report: Callable[[int, float, Evaluation | Non
         if config.clip > 0:
             nn.utils.clip_grad_norm_(model.parameters(), config.clip)
         optimiser.step()
+        rates.step()
         losses.append(float(found.prediction_loss))
         wall, cpu = wall + time.perf_counter() - started[0], cpu + time.process_time() - started[1]
         if step % config.every == 0 or step == config.steps:
