@@ -6,8 +6,6 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal, get_args
 
 import numpy as np
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import shortest_path
 
 from policylearn.data.packed import Array, DataError, PackedGraphs
 from policylearn.data.structures import REAL_COLUMNS
@@ -70,6 +68,9 @@ def log_subgraph_centrality(group: DenseGroup) -> Array:
 
 def closeness(graphs: PackedGraphs) -> Array:
     """Closeness of each node, ``(N,)``."""
+    from scipy.sparse import coo_array  # a fifth of a second, for those who need it
+    from scipy.sparse.csgraph import shortest_path
+
     values = np.zeros(len(graphs.x))
     for graph in range(len(graphs)):
         start, nodes = int(graphs.node_ptr[graph]), int(graphs.num_nodes[graph])

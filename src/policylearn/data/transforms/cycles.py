@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 from numba import njit
-from scipy.sparse import coo_array
 
 from policylearn.data.packed import Array, PackedGraphs
 
@@ -44,6 +43,8 @@ def list_cycles(graphs: PackedGraphs, longest: int, *, chordless: bool = False) 
 
 def _neighbours(graphs: PackedGraphs) -> tuple[Array, Array]:
     """The neighbours of every node of all graphs: starts ``(N + 1,)`` and ids ``(2E,)``, without loops and doubles."""
+    from scipy.sparse import coo_array  # a fifth of a second, for those who need it
+
     first = np.repeat(graphs.node_ptr[:-1].astype(np.int64), graphs.num_edges)
     source, target = graphs.edge_index + first
     kept = source != target

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 from numba import njit
-from scipy.sparse import csr_array
 
 from policylearn.data.packed import Array, PackedGraphs
 
@@ -37,6 +36,8 @@ class Reach:
 
 def incoming(graphs: PackedGraphs) -> Any:
     """How many edges lead to a node (its row) from another (its column), over all graphs, ``(N, N)`` sparse."""
+    from scipy.sparse import csr_array  # a fifth of a second, for those who need it
+
     first = np.repeat(graphs.node_ptr[:-1].astype(np.int64), graphs.num_edges)
     source, target = graphs.edge_index.astype(np.int64) + first
     count = len(graphs.x)
