@@ -2,7 +2,7 @@
 
 Every verb's ``--help``, a wrong option, ``datasets`` and ``info``: processor seconds of the whole command, the median
 of some runs, one after the other. ``train`` and ``predict`` on a small table: seconds of the clock until the work is
-under way, which is when ``train`` says what it read of its table and when ``predict`` begins to write. The table goes to
+under way: when ``train`` says what it read of its table, and when ``predict`` begins to write. The table goes to
 docs/performance.md.
 """
 

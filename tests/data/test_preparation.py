@@ -11,9 +11,10 @@ import time
 
 import numpy as np
 import pytest
+from threadpoolctl import threadpool_info
 
 from policylearn.data.packed import GRAPH_ARRAYS, DataError
-from policylearn.data.preparation import AHEAD, prepare_in_order, prepare_molecules
+from policylearn.data.preparation import AHEAD, prepare_in_order, prepare_molecules, worker_pool
 from policylearn.data.transforms.walk_encoding import WalkEncoding
 from policylearn.data.worker_server import PREPARES
 
@@ -99,3 +100,13 @@ def test_the_server_is_started_without_waiting_for_anything() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
     assert done.stdout.split() == ["[]"]
+
+
+def test_a_process_that_prepares_molecules_has_one_thread_for_products() -> None:
+    """More would wait for each other: there are as many processes as cores."""
+    with worker_pool(1, TRANSFORMS) as pool:
+        assert pool.submit(threads_of_products).result() == {1}
+
+
+def threads_of_products() -> set[int]:
+    return {found["num_threads"] for found in threadpool_info()}

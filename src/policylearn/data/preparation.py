@@ -6,7 +6,6 @@ Nothing here, nor what it imports, needs torch: a process that prepares molecule
 from __future__ import annotations
 
 import multiprocessing
-import os
 import signal
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -18,6 +17,7 @@ from itertools import islice
 from typing import TypeVar
 
 from rdkit import Chem
+from threadpoolctl import threadpool_limits
 
 from policylearn.data.atom_kinds import featurise_molecules
 from policylearn.data.convert.stacking import pack_molecules
@@ -148,7 +148,7 @@ _transforms: tuple[Transform, ...] = ()
 def _begin(transforms: tuple[Transform, ...]) -> None:
     global _transforms
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all processes; the first one ends the others
-    os.environ["OMP_NUM_THREADS"] = "1"
+    threadpool_limits(1)  # the variables that BLAS reads are read already
     _transforms = transforms
 
 
