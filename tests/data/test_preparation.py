@@ -10,6 +10,7 @@ import sys
 import time
 
 import numpy as np
+import psutil
 import pytest
 from threadpoolctl import threadpool_info
 
@@ -110,3 +111,20 @@ def test_a_process_that_prepares_molecules_has_one_thread_for_products() -> None
 
 def threads_of_products() -> set[int]:
     return {found["num_threads"] for found in threadpool_info()}
+
+
+def test_processes_end_with_one_that_is_killed() -> None:
+    code = (
+        "import multiprocessing, time\n"
+        "from policylearn.data.preparation import prepare_molecules, worker_pool\n"
+        "with worker_pool(1, ()) as pool:\n"
+        "    pool.submit(prepare_molecules, ['CCO'], ()).result()\n"
+        "    print([child.pid for child in multiprocessing.active_children()][0], flush=True)\n"
+        "    time.sleep(60)\n"
+    )
+    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as parent:
+        assert parent.stdout is not None
+        worker = psutil.Process(int(parent.stdout.readline()))
+        assert worker.is_running()
+        parent.kill()
+    worker.wait(timeout=30)

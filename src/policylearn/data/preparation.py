@@ -6,7 +6,9 @@ Nothing here, nor what it imports, needs torch: a process that prepares molecule
 from __future__ import annotations
 
 import multiprocessing
+import os
 import signal
+import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
@@ -149,7 +151,16 @@ def _begin(transforms: tuple[Transform, ...]) -> None:
     global _transforms
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all processes; the first one ends the others
     threadpool_limits(1)  # the variables that BLAS reads are read already
+    threading.Thread(target=_end_with_parent, daemon=True).start()
     _transforms = transforms
+
+
+def _end_with_parent() -> None:
+    """A process that was killed cannot tell its workers to end; they would wait for its next chunk for ever."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
 
 
 def _prepare(smiles: Sequence[str]) -> PreparedMolecules:

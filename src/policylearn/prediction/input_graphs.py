@@ -64,8 +64,10 @@ def is_pyg(item: Any, name: str) -> bool:
 
 def without_targets(data: Data) -> Data:
     """A graph's structure and features alone: what else it carries may differ from graph to graph."""
+    from torch_geometric.data import Data  # there already, as something is of it; a class made from it may want more
+
     kept = {key: data[key] for key in ("x", "edge_index", "edge_attr", "num_nodes") if key in data}
-    return type(data)(**kept)
+    return Data(**kept)
 
 
 def unbatch(batch: Batch) -> PackedGraphs | None:
