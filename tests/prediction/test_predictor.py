@@ -10,12 +10,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from torch import Tensor
 from torch_geometric.data import Batch, Data
 
 import policylearn
 from policylearn.data import DataError, PackedGraphs, make_batch, make_data, pack_molecules
 from policylearn.data.molecules import featurise_many
 from policylearn.prediction import Predictor, load
+from policylearn.prediction.input_graphs import pack_items
 from policylearn.prediction.predictor import BatchWarning
 from policylearn.training import RunError
 from tests.training.molecules import molesol, small_run, write_table
@@ -230,3 +232,21 @@ def copied(run: Path, parent: Path) -> Path:
         if file.is_file():
             (folder / file.name).write_bytes(file.read_bytes())
     return folder
+
+
+class Named(Data):  # type: ignore[misc]
+    """A graph whose class wants more than its tensors."""
+
+    def __init__(self, name: str, **tensors: Tensor) -> None:
+        super().__init__(**tensors)
+        self.name = name
+
+
+def test_a_graph_of_a_class_of_ones_own_is_as_good() -> None:
+    tensors = {"x": torch.zeros(2, 1), "edge_index": torch.tensor([[0, 1], [1, 0]])}
+    own = pack_items(Named("a pair", **tensors), molecules=False)
+    plain = pack_items(Data(**tensors), molecules=False)
+    assert own is not None
+    assert plain is not None
+    assert np.array_equal(own.edge_index, plain.edge_index)
+    assert np.array_equal(own.x, plain.x)
