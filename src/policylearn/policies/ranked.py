@@ -16,6 +16,9 @@ NodeScore = Callable[[Graphs], Tensor]
 DENSE_ENTRIES = 1 << 22
 """How many matrix entries `subgraph_centrality` holds at once; a single larger graph is held alone."""
 
+PADDED = 1.3
+"""How many times larger than the smallest the largest graph may be of those that it pads to one size."""
+
 
 class RankedPolicy:
     """Picks the T nodes of highest score; among equals the lowest node id.
@@ -54,15 +57,15 @@ def log_degree(graphs: Graphs) -> Tensor:
 def subgraph_centrality(graphs: Graphs) -> Tensor:
     r"""Logarithm of the weighted number of closed walks from each node, :math:`\log\, (e^A)_{vv}`, ``(N,)``.
 
-    Small graphs are taken together, padded to one size.
+    Small graphs of about one size are taken together, padded to that of the largest.
     """
     scores = torch.empty(graphs.num_nodes, dtype=torch.float64, device=graphs.batch.device)
     order = torch.argsort(graphs.sizes, stable=True)
     sizes = graphs.sizes.index_select(0, order).tolist()
     start = 0
     while start < len(sizes):
-        end = start + 1
-        while end < len(sizes) and (end + 1 - start) * sizes[end] ** 2 <= DENSE_ENTRIES:
+        end, most = start + 1, PADDED * sizes[start]
+        while end < len(sizes) and sizes[end] <= most and (end + 1 - start) * sizes[end] ** 2 <= DENSE_ENTRIES:
             end += 1
         _fill_centrality(scores, graphs, order[start:end], sizes[end - 1])
         start = end
