@@ -18,7 +18,7 @@ def test_degree_counts_edges() -> None:
 @pytest.mark.parametrize("entries", [1, 1000, 1 << 22])
 def test_centrality_equals_networkx(entries: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ranked, "DENSE_ENTRIES", entries)
-    networks = [nx.gnp_random_graph(n, 0.4, seed=n) for n in (1, 5, 12, 7)] + [nx.star_graph(300)]
+    networks = [nx.gnp_random_graph(n, 0.4, seed=n) for n in (1, 5, 12, 7, 6, 13, 14)] + [nx.star_graph(300)]
     scores = subgraph_centrality(Graphs.of(batch_of(*[data_of(network) for network in networks])))
     wanted = torch.cat(
         [torch.tensor(list(nx.subgraph_centrality_exp(n).values()), dtype=torch.float64) for n in networks]
