@@ -56,6 +56,13 @@ def test_differences_are_paired_by_seed_and_count_for_the_better() -> None:
     assert not summarise(higher, "random")[1].clear, "one pair tells nothing"
 
 
+def test_a_single_run_is_told_without_an_error() -> None:
+    own = to_markdown(
+        summarise([record("random", 0, 1.0), record("learned", 0, 0.75)], "random"), "random"
+    ).splitlines()[-1]
+    assert own.startswith("| molesol | learned | 1 | 0.7500 rmse | 0.5000 | +0.2500 (1) | no |")
+
+
 def test_few_pairs_need_more_standard_errors() -> None:
     def gains(spread: float, pairs: int) -> list[CompareRecord]:
         own = [record("learned", seed, 0.9 + spread * (-1) ** seed) for seed in range(pairs)]

@@ -136,19 +136,24 @@ def to_markdown(rows: Sequence[VariantRow], reference: str) -> str:
 
 
 def _cells(row: VariantRow) -> list[str]:
-    difference = "" if row.difference is None else f"{row.difference:+.4f} ± {row.difference_error:.4f} ({row.pairs})"
+    difference = "" if row.difference is None else f"{row.difference:+.4f}{_error(row.difference_error)} ({row.pairs})"
     clear = "" if row.difference is None else ("yes" if row.clear else "no")
     return [
         row.data,
         row.variant,
         str(row.seeds),
-        f"{row.mean:.4f} ± {row.error:.4f} {row.metric}",
+        f"{row.mean:.4f}{_error(row.error)} {row.metric}",
         f"{row.valid:.4f}",
         difference,
         clear,
         "" if row.needed is None else str(row.needed),
         f"{row.cpu_seconds:.0f}",
     ]
+
+
+def _error(error: float) -> str:
+    """A standard error as it follows its mean; nothing where one value alone has none."""
+    return "" if math.isnan(error) else f" ± {error:.4f}"
 
 
 def draw(rows: Sequence[VariantRow], path: Path, reference: str) -> None:
