@@ -8,11 +8,14 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Batch, Data
 
-from policylearn.bags import Adjacency, Graphs
-from policylearn.models import ModelConfig, NetworkConfig, PolicyConfig, SubgraphGNN, build_model
-from policylearn.nn import Features
+from policylearn.models import Inputs, SubgraphGNN, build_model
+from policylearn.models.systems.policy_learn import PolicyLearnSettings
+from policylearn.nn import Features, NetworkConfig
+from policylearn.policies import POLICIES as POLICIES_BY_NAME
 
 ATOMS, BONDS = 5, 3
+OF_MODEL = {*PolicyLearnSettings.__struct_fields__} - {"prediction", "selection", "bag", "pooling"}
+OF_NETWORK = {*NetworkConfig.__struct_fields__}
 POLICIES = ("learned", "random", "full", "none", "degree", "centrality")
 
 
@@ -62,19 +65,6 @@ def batch_of(*graphs: Data) -> Batch:
     return Batch.from_data_list(list(graphs))
 
 
-def repeated(graphs: Graphs, times: int) -> Graphs:
-    """The whole batch ``times`` over; graph g of round k becomes graph ``k * G + g``."""
-    rounds = torch.arange(times).unsqueeze(1)
-    edge_index = (graphs.edge_index.unsqueeze(1) + rounds * graphs.num_nodes).reshape(2, -1)  # (2, K, E) -> (2, K * E)
-    return Graphs(
-        x=graphs.x.repeat(times, 1),
-        edge_attr=None if graphs.edge_attr is None else graphs.edge_attr.repeat(times, 1),
-        members=graphs.members.repeat(times),
-        adjacency=Adjacency.of(edge_index, graphs.num_nodes * times),
-        edge_index=edge_index,
-    )
-
-
 def permuted(data: Data, order: Tensor) -> Data:
     """The same graph with node ``order[i]`` in place i."""
     place = torch.empty_like(order)
@@ -91,22 +81,26 @@ def small_model(
         policy: its name.
         seed: of the weights.
         dtype: of the weights.
-        changes: fields of `ModelConfig`, `NetworkConfig` and `PolicyConfig`, wherever a field has the name.
+        changes: fields of `Inputs`, `PolicyLearnSettings` and `NetworkConfig`, wherever a field has the name; all others
+            are settings of the policy.
     """
     torch.manual_seed(seed)
-
-    def chosen(kind: type) -> dict:
-        return {name: value for name, value in changes.items() if name in kind.__dataclass_fields__}
-
-    policy_changes, model_changes, network_changes = (chosen(c) for c in (PolicyConfig, ModelConfig, NetworkConfig))
-    assert set(changes) <= {*policy_changes, *model_changes, *network_changes}, f"unknown settings in {changes}"
-    model = build_model(
-        ModelConfig(
-            **{"node_features": Features((ATOMS,)), "edge_features": Features((BONDS,))} | model_changes,
-            prediction=NetworkConfig(**{"channels": 8, "layers": 3} | network_changes),
-            policy=PolicyConfig(name=policy, **policy_changes),
-        )
-    )
+    inputs = {name: changes.pop(name) for name in list(changes) if name in Inputs.__dataclass_fields__}
+    inputs = {"node_features": Features((ATOMS,)), "edge_features": Features((BONDS,))} | inputs
+    of_bag = {"rule", "hops"}
+    bag = {name: changes.pop(name) for name in list(changes) if name in of_bag}
+    model = {name: changes.pop(name) for name in list(changes) if name in OF_MODEL}
+    network = {name: changes[name] for name in list(changes) if name in OF_NETWORK}
+    of_policy = POLICIES_BY_NAME[policy].settings.__struct_fields__
+    changes = {name: value for name, value in changes.items() if name not in network or name in of_policy}
+    settings = {
+        "prediction": {"channels": 8, "layers": 3} | network,
+        "selection": {"name": policy} | changes,
+        "bag": bag,
+        **model,
+    }
+    model = build_model(settings=settings, inputs=Inputs(**inputs))
+    assert isinstance(model, SubgraphGNN)
     with torch.no_grad():
         for name, value in model.state_dict().items():
             if "norm" in name and value.is_floating_point():

@@ -7,7 +7,7 @@ from collections import Counter
 from pathlib import Path
 
 PROJECT = Path(__file__).parents[1]
-SOURCES = sorted((PROJECT / "src").rglob("*.py"))
+SOURCES = sorted([*(PROJECT / "src").rglob("*.py"), *(PROJECT / "lab").rglob("*.py")])
 LONGEST = 400
 
 
@@ -40,9 +40,9 @@ def test_make_lint_checks_the_rooms() -> None:
 def test_make_help_knows_every_benchmark() -> None:
     makefile = (PROJECT / "Makefile").read_text()
     run = makefile.split("BENCHMARKS ?= ")[1].splitlines()[0].split()
-    benchmarks = {path.stem for path in (PROJECT / "benchmarks").glob("*.py") if "__main__" in path.read_text()}
+    benchmarks = {path.stem for path in (PROJECT / "lab" / "benchmarks").glob("*.py") if "__main__" in path.read_text()}
     assert set(run) <= benchmarks
-    assert [name for name in benchmarks - set(run) if f"benchmarks.{name}" not in makefile] == []
+    assert [name for name in benchmarks - set(run) if f"lab.benchmarks.{name}" not in makefile] == []
 
 
 def test_constraints_name_versions_alone() -> None:

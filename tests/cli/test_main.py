@@ -50,7 +50,7 @@ COMPLAINTS = {
     "train zinc --selection.network.chan 3": "'policylearn train' has no option '--selection.network.chan';"
     " did you mean '--selection.network.channels'?",
     "predict run": "'policylearn predict' needs INPUT, -o OUTPUT; see",
-    "theory": "say what to do: policylearn theory check | ",
+    "theory": "say what to do: python -m lab theory check | ",
     "evaluate run --part tset": "'part' must be one of train, valid, test (got tset); see",
 }
 

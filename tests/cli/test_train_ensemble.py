@@ -11,7 +11,7 @@ import pytest
 
 import policylearn
 from policylearn.cli import main
-from policylearn.training import RunError
+from policylearn.settings.run_files import RunError
 from tests.training.molecules import molesol, read_table, write_table
 
 SMALL = ["--epochs", "2", "--prediction.channels", "8", "--prediction.layers", "2", "--fit.threads", "1"]

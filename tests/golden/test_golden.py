@@ -13,7 +13,7 @@ from torch import Tensor
 from torch_geometric.data import Batch
 
 from policylearn.bags import Selection
-from policylearn.models import ModelConfig, NetworkConfig, PolicyConfig, SubgraphGNN, build_model
+from policylearn.models import Inputs, SubgraphGNN, build_model
 from policylearn.nn import Features, Graphs
 from policylearn.policies import FullPolicy, LearnedPolicy
 from tests.golden.location import GOLDEN
@@ -59,18 +59,12 @@ class Golden:
         return self.feature_kind(self.meta.get("edge_features"))
 
     def build(self) -> SubgraphGNN:
-        model = build_model(
-            ModelConfig(
-                node_features=self.feature_kind(self.meta["node_features"]),
-                edge_features=self.edge_kind,
-                prediction=NetworkConfig(
-                    channels=self.meta["channels"], layers=self.meta["layers"], residual=self.meta["residual"]
-                ),
-                policy=PolicyConfig(
-                    picks=self.meta["T"], mode="paper", estimator="straight_through", tau=self.meta["tau"]
-                ),
-            )
-        ).to(self.dtype)
+        meta = self.meta
+        selection = {"picks": meta["T"], "mode": "paper", "estimator": "straight_through", "tau": meta["tau"]}
+        network = {name: meta[name] for name in ("channels", "layers", "residual")}
+        inputs = Inputs(self.feature_kind(meta["node_features"]), self.edge_kind)
+        model = build_model(settings={"prediction": network, "selection": selection}, inputs=inputs).to(self.dtype)
+        assert isinstance(model, SubgraphGNN)
         weights = self.named("weight/")
         assert set(weights) == set(model.state_dict()), "every weight has its counterpart"
         model.load_state_dict(weights)

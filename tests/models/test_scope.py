@@ -158,7 +158,7 @@ def test_a_wrong_declaration_breaks_these_laws(policy: str, max_rows: int) -> No
 
 @pytest.mark.parametrize("rule", [mark_nodes, ego_nets(2), delete_nodes], ids=["mark", "ego", "delete"])
 @pytest.mark.parametrize("readout", READOUTS)
-def test_other_bags_stream_where_copies_are_apart(rule: object, readout: str) -> None:
+def test_other_bags_stream_where_copies_are_independent(rule: object, readout: str) -> None:
     class Apart(MixingEncoder):
         scope = "copy"
 

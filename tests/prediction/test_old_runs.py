@@ -1,4 +1,4 @@
-"""Run folders that version 0.1 wrote answer as they did then."""
+"""Run folders that versions 0.1 and 0.2 wrote answer as they did then."""
 
 from __future__ import annotations
 
@@ -10,12 +10,14 @@ import numpy as np
 import pytest
 
 from policylearn.prediction import BatchWarning, load
+from policylearn.settings.run_files import RunError
 
-RUNS = sorted((Path(__file__).parent / "runs_of_0_1").iterdir())
+HERE = Path(__file__).parent
+RUNS = sorted(path.parent for path in HERE.glob("runs_of_0_*/*/answers.json"))
 
 
-@pytest.mark.parametrize("folder", RUNS, ids=lambda folder: folder.name)
-def test_a_run_of_0_1_answers_as_it_did(folder: Path) -> None:
+@pytest.mark.parametrize("folder", RUNS, ids=lambda folder: f"{folder.parent.name}-{folder.name}")
+def test_an_old_run_answers_as_it_did(folder: Path) -> None:
     then = json.loads((folder / "answers.json").read_text())
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", BatchWarning)
@@ -25,5 +27,9 @@ def test_a_run_of_0_1_answers_as_it_did(folder: Path) -> None:
 
 
 def test_there_are_runs_of_every_kind() -> None:
-    policies = {json.loads((folder / "metrics.json").read_text())["policy"] for folder in RUNS}
-    assert policies == {"learned", "random", "full", "none"}
+    assert {folder.name for folder in RUNS} >= {"full", "none", "learned-rloo", "learned-table", "sun", "ensemble"}
+
+
+def test_a_run_with_an_option_that_is_gone_says_so() -> None:
+    with pytest.raises(RunError, match=r"selection\.shared.*0\.2"):
+        load(HERE / "runs_of_0_2" / "shared")

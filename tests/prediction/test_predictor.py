@@ -19,7 +19,7 @@ from policylearn.data.molecules import featurise_many
 from policylearn.prediction import Predictor, load
 from policylearn.prediction.input_graphs import pack_items
 from policylearn.prediction.predictor import BatchWarning
-from policylearn.training import RunError
+from policylearn.settings.run_files import RunError
 from tests.training.molecules import molesol, small_run, write_table
 from tests.training.tiny import write_graphs
 

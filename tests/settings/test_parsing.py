@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from policylearn.models import NetworkConfig
-from policylearn.training import ConfigError, RunConfig, changed, read_config, to_yaml, with_setting
+from policylearn.settings import ConfigError, RunConfig, changed, read_config, to_yaml, with_setting
 
 REFUSED = {
     "selction: {}": "there is no setting 'selction'; did you mean 'selection'?",

@@ -8,8 +8,7 @@ import pytest
 
 import policylearn.models.systems  # noqa: F401 - fills the registry
 from policylearn.models import SYSTEMS
-from policylearn.settings import RunConfig
-from policylearn.settings.parsing import ConfigError, changed, is_group, read_settings
+from policylearn.settings import ConfigError, RunConfig, changed, is_group, read_settings
 from policylearn.settings.ranges import Range, ranges_of
 from policylearn.wording import without_none
 

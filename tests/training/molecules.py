@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from policylearn.data import PackedGraphs
-from policylearn.training import RunConfig, changed, load_source, train
+from policylearn.settings import RunConfig, changed
+from policylearn.training import load_source, train
 
 
 def molesol() -> tuple[list[str], list[float]]:

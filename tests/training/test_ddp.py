@@ -10,15 +10,16 @@ from pathlib import Path
 import pytest
 import torch
 
-from policylearn.settings import RunConfig
-from policylearn.training import fit, load_run, load_source, to_yaml, with_setting
+from policylearn.settings import RunConfig, to_yaml, with_setting
+from policylearn.training import fit, load_run, load_source
 from policylearn.training.folds import read_history
 from tests.training.tiny import tiny_config, write_graphs
 
 SCRIPT = """
 import sys
 from pathlib import Path
-from policylearn.training import fit, load_source, read_config
+from policylearn.training import fit, load_source
+from policylearn.settings import read_config
 
 config = read_config(Path(sys.argv[1]))
 fit(config, load_source(config.data), Path(sys.argv[2]), resume=True)

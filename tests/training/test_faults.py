@@ -11,9 +11,11 @@ import pytest
 import torch
 
 from policylearn.data import DataError
+from policylearn.settings import ConfigError, RunConfig, changed
 from policylearn.settings.notes import RunNote
 from policylearn.settings.run_config import DataConfig, FitConfig
-from policylearn.training import ConfigError, RunConfig, RunError, changed, fit, load_run, load_source, train
+from policylearn.settings.run_files import RunError
+from policylearn.training import fit, load_run, load_source, train
 from policylearn.training.checkpoints import epochs_kept
 from policylearn.training.folds import combine_folds
 from policylearn.training.module import DivergedError, RunModule
@@ -276,7 +278,8 @@ def test_paths_may_be_text_everywhere(finished: Path, graphs: Path, tmp_path: Pa
     from policylearn.data.convert import table_columns
     from policylearn.prediction import finish
     from policylearn.prediction.table_writer import predict_packed
-    from policylearn.training import load_members, read_config
+    from policylearn.settings import read_config
+    from policylearn.training import load_members
 
     config = tiny_config(graphs, fit={"epochs": 2})
     source = load_source(config.data)

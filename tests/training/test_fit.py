@@ -12,8 +12,10 @@ from safetensors.torch import load_file
 from torch_geometric.data import Batch
 
 from policylearn.data import BatchLoader, build_metric
+from policylearn.settings import with_setting
 from policylearn.settings.ranges import RangeError
-from policylearn.training import RunError, fit, load_run, load_source, train, with_setting
+from policylearn.settings.run_files import RunError
+from policylearn.training import fit, load_run, load_source, train
 from policylearn.training.evaluation import scored
 from policylearn.training.folds import read_history
 from policylearn.training.module import RunModule

@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 import torch
 
-from policylearn.training import RunError, changed, fit, load_source, make_model
+from policylearn.settings import changed
+from policylearn.settings.run_files import RunError
+from policylearn.training import fit, load_source, make_model
 from policylearn.training import memory as memory_module
 from policylearn.training.memory import check_memory, estimate_bytes, free_bytes, kept_bytes, upper_bound
 from policylearn.training.prepared_data import prepare_data

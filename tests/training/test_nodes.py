@@ -17,7 +17,8 @@ import torch
 from safetensors.torch import load_file
 from torch import distributed
 
-from policylearn.training import RunConfig, fit, load_source, processes, to_yaml
+from policylearn.settings import RunConfig, to_yaml
+from policylearn.training import fit, load_source, processes
 from policylearn.training.folds import read_history
 from tests.training.tiny import tiny_config, write_graphs
 

@@ -22,7 +22,8 @@ from policylearn.data.subset import take_graphs
 from policylearn.data.synthetic import molecule_like
 from policylearn.data.transforms import fit_apply
 from policylearn.models import SYSTEMS, Inputs
-from policylearn.training import ConfigError, RunConfig, make_model
+from policylearn.settings import ConfigError, RunConfig
+from policylearn.training import make_model
 from policylearn.training.data_source import describe_features
 from policylearn.training.fitting import count_parameters
 from policylearn.training.module import RunModule

@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 
 from policylearn.cli import main
+from policylearn.settings import to_yaml, with_setting
 from policylearn.settings.run_files import RunError
-from policylearn.training import fit, load_source, to_yaml, with_setting
+from policylearn.training import fit, load_source
 from tests.ray_processes import WHY, two_cores, workers
 from tests.training.test_nodes import assert_close_runs, plain_config
 from tests.training.tiny import write_graphs

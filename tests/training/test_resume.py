@@ -13,7 +13,8 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from policylearn.training import RunConfig, fit, load_source, to_yaml
+from policylearn.settings import RunConfig, to_yaml
+from policylearn.training import fit, load_source
 from policylearn.training.checkpoints import is_whole, newest_readable
 from tests.training.tiny import tiny_config, write_graphs
 
@@ -21,7 +22,8 @@ SCRIPT = """
 import sys, time
 from pathlib import Path
 import lightning
-from policylearn.training import fit, load_source, read_config
+from policylearn.training import fit, load_source
+from policylearn.settings import read_config
 
 class Slow(lightning.Callback):
     def on_train_batch_end(self, *args):

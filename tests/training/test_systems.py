@@ -10,13 +10,14 @@ import pytest
 import torch
 
 import policylearn.models.systems  # noqa: F401 - fills the registry
+from lab.compare.plan import jobs_of, read_comparison
 from policylearn.cli.main import main
 from policylearn.models import SYSTEMS
 from policylearn.prediction import load
+from policylearn.settings import ConfigError, RunConfig, changed
 from policylearn.settings.flat import differences, flat
 from policylearn.settings.notes import RunNote
-from policylearn.studies.compare.plan import jobs_of, read_comparison
-from policylearn.training import ConfigError, RunConfig, changed, fit, load_run, load_source
+from policylearn.training import fit, load_run, load_source
 from policylearn.training.presets import preset, preset_names
 from policylearn.training.reevaluation import reevaluate
 from policylearn.training.systems import chosen_system, complete, memory_note

@@ -18,9 +18,10 @@ from policylearn.data.tasks import Task
 from policylearn.models import Inputs, ModelConfig, build_model
 from policylearn.nn import Features
 from policylearn.prediction import load
+from policylearn.settings import RunConfig, changed, with_setting
 from policylearn.settings.flat import differences
 from policylearn.settings.notes import RunNote
-from policylearn.training import RunConfig, changed, fit, load_run, load_source, train, with_setting
+from policylearn.training import fit, load_run, load_source, train
 from policylearn.training.prepared_data import prepare_data
 from policylearn.training.reevaluation import reevaluate
 from policylearn.training.runs import make_model

@@ -8,7 +8,7 @@ import numpy as np
 
 from policylearn.data import PackedGraphs
 from policylearn.data.synthetic import molecule_like
-from policylearn.training import RunConfig, changed
+from policylearn.settings import RunConfig, changed
 
 
 def write_graphs(path: Path, count: int = 60, *, seed: int = 0, node_level: bool = False) -> Path:

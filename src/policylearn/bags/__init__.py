@@ -2,16 +2,16 @@
 
 from policylearn.bags.adjacency import Adjacency, pointers
 from policylearn.bags.attached import attached, attached_ego_nets, every_root
-from policylearn.bags.bag import Bag, unmarked_apart
+from policylearn.bags.bag import Bag
 from policylearn.bags.graphs import Graphs, Members
 from policylearn.bags.row_limit import MAX_ROWS, RowLimitError, check_rows
 from policylearn.bags.rules import (
+    RULES,
     BagRule,
     DeleteNodes,
     EgoNets,
     MarkNodes,
     delete_nodes,
-    ego_nets,
     induced_bag,
     mark_nodes,
     pieces,
@@ -22,6 +22,7 @@ from policylearn.bags.whole_copies import BagKind, WholeCopies, rows_of_copies, 
 __all__ = [
     "MAX_ROWS",
     "NO_PICK",
+    "RULES",
     "Adjacency",
     "Bag",
     "BagKind",
@@ -38,13 +39,11 @@ __all__ = [
     "attached_ego_nets",
     "check_rows",
     "delete_nodes",
-    "ego_nets",
     "every_root",
     "induced_bag",
     "mark_nodes",
     "pieces",
     "pointers",
     "rows_of_copies",
-    "unmarked_apart",
     "whole_copies",
 ]

@@ -58,11 +58,6 @@ class Bag:
         """Whether all copies have the edges of the graph itself."""
         return self.own_copy is None
 
-    @property
-    def side_by_side(self) -> int:
-        """Copies of a node that lie side by side where that is one number for all nodes, else 1."""
-        return 1 if self.width is None else self.width
-
     @cached_property
     def rows_per_node(self) -> Tensor:
         """In how many copies each node is, ``(N,)``."""
@@ -163,11 +158,6 @@ class Bag:
 def with_unmarked(roots: Tensor) -> Tensor:
     """A slot for the unmarked graph in front of those of the picks, ``(T, ...) -> (1 + T, ...)``."""
     return torch.cat([roots.new_full((1, *roots.shape[1:]), NO_PICK), roots])
-
-
-def unmarked_apart(copies: Tensor, samples: int) -> list[Tensor]:
-    """Slot 0, ``(N, 1, C)``, then each sample's copies, ``(N, T, C)``, of selections that lie side by side."""
-    return [copies[:, :1], *copies[:, 1:].chunk(samples, dim=1)]
 
 
 def copies_per_graph(selection: Selection, *, unmarked: bool) -> Tensor:

@@ -47,15 +47,6 @@ class Members:
         """Nodes of each graph, ``(G,)``."""
         return self.ptr[1:] - self.ptr[:-1]
 
-    def repeat(self, times: int) -> Members:
-        """All graphs ``times`` over; graph g of round k becomes graph ``k * G + g``."""
-        if times == 1:
-            return self
-        rounds = torch.arange(times, device=self.batch.device).unsqueeze(1)
-        batch = (self.batch + rounds * self.num_graphs).reshape(-1)
-        ptr = torch.cat([self.ptr[:1], (self.ptr[1:] + rounds * self.num_nodes).reshape(-1)])
-        return Members(batch, ptr)
-
 
 @dataclass(frozen=True)
 class Graphs:

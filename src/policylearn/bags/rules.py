@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import ClassVar, Protocol
 
 import torch
@@ -13,6 +12,8 @@ from policylearn.bags.adjacency import Adjacency
 from policylearn.bags.bag import Bag, copies_per_graph, with_unmarked
 from policylearn.bags.graphs import Graphs
 from policylearn.bags.selection import NO_PICK, Selection
+from policylearn.registry import Registry
+from policylearn.settings.schema import ConfigError, NotNegative, Settings
 
 
 class BagRule(Protocol):
@@ -31,9 +32,8 @@ class BagRule(Protocol):
         """
 
 
-@dataclass(frozen=True)
-class MarkNodes:
-    """Each copy is the whole graph with its picked nodes marked; all copies share the graph's edges."""
+class MarkNodes(Settings, frozen=True):
+    """Each copy is the whole graph with its picked node marked; all copies share the graph's edges."""
 
     shares_edges: ClassVar[bool] = True
 
@@ -50,9 +50,8 @@ class MarkNodes:
         ends = slots.index_select(0, graphs.batch).cumsum(0)
         row_ptr = torch.cat([ends.new_zeros(1), ends])
         marks = torch.zeros(int(row_ptr[-1]), 1, dtype=dtype, device=graphs.batch.device)
-        marked = selection.marked
-        step, which, graph = (marked != NO_PICK).nonzero(as_tuple=True)
-        marks[row_ptr.index_select(0, marked[step, which, graph]) + step + int(unmarked)] = 1
+        step, graph = (selection.roots != NO_PICK).nonzero(as_tuple=True)
+        marks[row_ptr.index_select(0, selection.roots[step, graph]) + step + int(unmarked)] = 1
         equal = len(slots) > 0 and bool((slots == slots[0]).all())
         width = int(slots[0]) if equal else None
         return Bag(marks, row_ptr, slots, roots, graphs.batch, graphs.adjacency, width)
@@ -64,8 +63,8 @@ class MarkNodes:
         slots = graphs.ptr.new_full((graphs.num_graphs,), width)
         row_ptr = torch.arange(graphs.num_nodes + 1, device=graphs.batch.device) * width
         marks = torch.zeros(graphs.num_nodes * width, 1, dtype=dtype, device=graphs.batch.device)
-        step = torch.arange(int(unmarked), width, device=graphs.batch.device).view(-1, 1, 1)
-        marks[(selection.marked * width + step).flatten()] = 1
+        step = torch.arange(int(unmarked), width, device=graphs.batch.device).view(-1, 1)
+        marks[(selection.roots * width + step).flatten()] = 1
         return Bag(marks, row_ptr, slots, roots, graphs.batch, graphs.adjacency, width)
 
     @staticmethod
@@ -80,32 +79,23 @@ class MarkNodes:
         return Bag(rows, row_ptr, slots, roots, graphs.batch, graphs.adjacency, width)
 
 
-@dataclass(frozen=True)
-class EgoNets:
-    """Each copy is what lies within some steps of its picked nodes, which are marked.
+class EgoNets(Settings, frozen=True):
+    """Each copy is what lies within some steps of its picked node."""
 
-    Args:
-        hops: how many steps.
-        mark: whether the picked nodes are marked; gradients that go through marks need it.
-    """
-
-    hops: int
+    hops: NotNegative = 3
+    """How far ego nets reach."""
     mark: bool = True
+    """Whether the picked node is marked; gradients that go through marks need it."""
 
     shares_edges: ClassVar[bool] = False
-
-    def __post_init__(self) -> None:
-        if self.hops < 0:
-            raise ValueError(f"'hops' must be >= 0 (got {self.hops})")
 
     def __call__(
         self, graphs: Graphs, selection: Selection, *, dtype: torch.dtype = torch.float32, unmarked: bool = True
     ) -> Bag:
         """See `BagRule`; marks ``(R, 1)``."""
-        marked = selection.marked
-        step, which, graph = (marked != NO_PICK).nonzero(as_tuple=True)
+        step, graph = (selection.roots != NO_PICK).nonzero(as_tuple=True)
         copies = _CopyNumbers(graphs, selection, unmarked)
-        copy, node = copies.at(step, graph), marked[step, which, graph]
+        copy, node = copies.at(step, graph), selection.roots[step, graph]
         for _ in range(self.hops):
             copy, node = _with_neighbours(graphs.adjacency, copy, node, copies.total)
         if not self.mark and selection.marks is not None:
@@ -113,9 +103,8 @@ class EgoNets:
         return copies.bag(copy, node, dtype, mark=self.mark)
 
 
-@dataclass(frozen=True)
-class DeleteNodes:
-    """Each copy is the graph without its picked nodes; nothing is marked."""
+class DeleteNodes(Settings, frozen=True):
+    """Each copy is the graph without its picked node; nothing is marked."""
 
     shares_edges: ClassVar[bool] = False
 
@@ -126,16 +115,14 @@ class DeleteNodes:
         if selection.marks is not None:
             raise ValueError(
                 "gradients go through marks here, but copies with deleted nodes have none; use a score-function"
-                " estimator such as 'rloo' or 'reinforce'"
+                " estimator such as 'reinforce'"
             )
         copies = _CopyNumbers(graphs, selection, unmarked)
         step, graph = (selection.roots != NO_PICK).nonzero(as_tuple=True)
         sizes = graphs.sizes.index_select(0, graph)
         copy = torch.repeat_interleave(copies.at(step, graph), sizes)
         node = _ranges(graphs.ptr.index_select(0, graph), sizes)
-        marked = selection.marked
-        steps, which, of = (marked != NO_PICK).nonzero(as_tuple=True)
-        gone = copies.at(steps, of) * graphs.num_nodes + marked[steps, which, of]
+        gone = copies.at(step, graph) * graphs.num_nodes + selection.roots[step, graph]
         kept = ~torch.isin(copy * graphs.num_nodes + node, gone)
         return copies.bag(copy[kept], node[kept], dtype, mark=False)
 
@@ -158,9 +145,12 @@ def pieces(
         yield selection.steps(start, end), False
 
 
-mark_nodes = MarkNodes()
-ego_nets = EgoNets
-delete_nodes = DeleteNodes()
+RULES = Registry[type[Settings]]("bag rule", error=ConfigError)
+"""Bag rules by name; each is a class of settings whose instances are called as a `BagRule`."""
+RULES.register("mark", MarkNodes)
+RULES.register("ego", EgoNets)
+RULES.register("delete", DeleteNodes)
+mark_nodes, delete_nodes = MarkNodes(), DeleteNodes()
 
 
 def induced_bag(
@@ -244,9 +234,8 @@ class _CopyNumbers:
                 values = selection.marks[step[picked], node[picked]].to(dtype)
                 marks = marks.index_put((picked.nonzero(as_tuple=True)[0],), values.unsqueeze(1))
             else:
-                marked = selection.marked
-                steps, which, of = (marked != NO_PICK).nonzero(as_tuple=True)
-                roots = self.at(steps, of) * graphs.num_nodes + marked[steps, which, of]
+                steps, of = (selection.roots != NO_PICK).nonzero(as_tuple=True)
+                roots = self.at(steps, of) * graphs.num_nodes + selection.roots[steps, of]
                 marks[torch.isin(copy * graphs.num_nodes + node, roots)] = 1
         slot_roots = with_unmarked(selection.roots) if self.unmarked else selection.roots
         return induced_bag(graphs, self.slots, slot_roots, copy, node, marks)

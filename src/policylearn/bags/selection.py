@@ -31,23 +31,15 @@ class Selection:
         logits: scores of all nodes at each step, -inf where a node could not be picked; None if the policy has none.
         log_prob: log-probability of each pick under the distribution that it was drawn from; None if it was not drawn.
         marks: differentiable marks that equal the hard ones in value; None means plain ones.
-        further: nodes that are marked in the same copies as the roots; `NO_PICK` where a graph has too few nodes.
-        nodes: what the unmarked graph and the first t copies show of each node, for t = 0 to T, where the policy looked
-            at them with the prediction network's own encoder; None elsewhere.
-        gains: by how much each graph's loss was expected to fall with each pick, in training; None if nobody did.
 
     Shapes:
-        roots, log_prob and gains ``(T, G)``, logits and marks ``(T, N)``, further ``(T, k - 1, G)`` for k marks per
-        copy, nodes T + 1 times ``(N, K, C)`` for K bags per graph.
+        roots and log_prob ``(T, G)``, logits and marks ``(T, N)``.
     """
 
     roots: Tensor
     logits: Tensor | None = None
     log_prob: Tensor | None = None
     marks: Tensor | None = None
-    further: Tensor | None = None
-    nodes: tuple[Tensor, ...] | None = None
-    gains: Tensor | None = None
 
     @property
     def picks(self) -> int:
@@ -56,14 +48,8 @@ class Selection:
 
     @cached_property
     def complete(self) -> bool:
-        """Whether every graph has a node in every place; looked up once, since a GPU must be waited for."""
-        return self.roots.numel() == 0 or not bool((self.marked == NO_PICK).any())
-
-    @property
-    def marked(self) -> Tensor:
-        """All marked nodes of each copy, the root first, ``(T, k, G)``."""
-        first = self.roots.unsqueeze(1)
-        return first if self.further is None else torch.cat([first, self.further], dim=1)
+        """Whether every graph has T picks; looked up once, since a GPU must be waited for."""
+        return self.roots.numel() == 0 or not bool((self.roots == NO_PICK).any())
 
     def validate(self, ptr: Tensor) -> Selection:
         """Return self, or raise a `ValueError` that names the pick that does not fit the batch.
@@ -89,8 +75,6 @@ class Selection:
         inside = (self.roots >= ptr[:-1]) & (self.roots < ptr[1:])
         if not bool(inside.all()):  # mostly all are, and that is all there is to know
             self._validate_ragged(ptr, inside)
-        if self.further is not None:
-            self._validate_further(ptr)
         return self
 
     def _validate_ragged(self, ptr: Tensor, inside: Tensor) -> None:
@@ -107,69 +91,14 @@ class Selection:
         if self.marks is not None:
             raise ValueError("'marks' need a pick of every graph at every step; leave them out for ragged selections")
 
-    def _validate_further(self, ptr: Tensor) -> None:
-        further = self.further
-        assert further is not None
-        if further.ndim != 3 or further.shape[::2] != self.roots.shape:
-            raise ValueError(
-                f"'further' must have shape ({self.picks}, k - 1, {self.roots.shape[1]}) (got {tuple(further.shape)})"
-            )
-        wrong = ((further != NO_PICK) & ((further < ptr[:-1]) | (further >= ptr[1:]))).nonzero()
-        if len(wrong):
-            step, mark, graph = wrong[0].tolist()
-            raise ValueError(
-                f"mark {mark + 1} of copy {step} of graph {graph} is node {int(further[step, mark, graph])}, but that"
-                f" graph holds nodes {int(ptr[graph])} to {int(ptr[graph + 1]) - 1}"
-            )
-
     def local_roots(self, ptr: Tensor) -> Tensor:
         """Picks as node ids counted within each graph, ``(T, G)``; `NO_PICK` stays."""
         return torch.where(self.roots == NO_PICK, self.roots, self.roots - ptr[:-1])
 
     def steps(self, start: int, end: int) -> Selection:
         """The copies of some steps alone, without scores and probabilities."""
-        return Selection(
-            self.roots[start:end],
-            marks=None if self.marks is None else self.marks[start:end],
-            further=None if self.further is None else self.further[start:end],
-        )
-
-    def split(self, samples: int, num_nodes: int) -> list[Selection]:
-        """Take a selection over a batch that stands ``samples`` times apart, one selection of the batch per sample.
-
-        Args:
-            samples: K.
-            num_nodes: N, of the batch once.
-
-        Shapes:
-            from roots ``(T, K * G)`` to K times ``(T, G)``; marks likewise.
-        """
-        if samples == 1:
-            return [self]
-
-        def parts(values: Tensor | None) -> list[Tensor | None]:
-            return [None] * samples if values is None else list(values.chunk(samples, dim=-1))
-
-        def once(ids: Tensor | None) -> Tensor | None:
-            return None if ids is None else torch.where(ids == NO_PICK, ids, ids % num_nodes)
-
-        columns = zip(parts(once(self.roots)), parts(self.marks), parts(once(self.further)), strict=True)
-        return [Selection(roots, marks=marks, further=more) for roots, marks, more in columns if roots is not None]
-
-    @staticmethod
-    def side_by_side(selections: list[Selection]) -> Selection:
-        """The copies of several selections as one, step after step.
-
-        Only for encoders in which copies do not see each other: in one bag they would otherwise mix.
-        """
-
-        def stacked(name: str) -> Tensor | None:
-            values = [getattr(one, name) for one in selections]
-            return None if values[0] is None else torch.cat(values)
-
-        roots = stacked("roots")
-        assert roots is not None
-        return Selection(roots, marks=stacked("marks"), further=stacked("further"))
+        marks = None if self.marks is None else self.marks[start:end]
+        return Selection(self.roots[start:end], marks=marks)
 
     @staticmethod
     def nothing(ptr: Tensor) -> Selection:

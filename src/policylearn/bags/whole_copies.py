@@ -9,7 +9,7 @@ import torch
 
 from policylearn.bags.bag import Bag
 from policylearn.bags.graphs import Graphs
-from policylearn.bags.rules import BagRule, delete_nodes, ego_nets, mark_nodes
+from policylearn.bags.rules import BagRule, EgoNets, delete_nodes, mark_nodes
 from policylearn.bags.selection import NO_PICK, Selection
 
 BagKind = Literal["ego+", "ego", "deleted", "marked"]
@@ -60,7 +60,7 @@ def whole_copies(kind: BagKind, hops: int) -> WholeCopies:
         hops: how far ego nets reach.
     """
     if kind in ("ego+", "ego"):
-        return WholeCopies(ego_nets(hops), mark=kind == "ego+")
+        return WholeCopies(EgoNets(hops), mark=kind == "ego+")
     if kind == "deleted":
         return WholeCopies(delete_nodes, mark=False)
     if kind == "marked":

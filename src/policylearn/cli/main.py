@@ -1,88 +1,127 @@
-"""The command's entry: choose the verb, run it, turn bad input into one line."""
+"""The command: find the verb, read its options, run it, and turn bad input into one line."""
 
 from __future__ import annotations
 
+import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from importlib.metadata import version
 from types import TracebackType
+from typing import Any
 
-from policylearn import __version__
-from policylearn.cli import (
-    bench,
-    compare,
-    datasets,
-    demo,
-    evaluate,
-    explain,
-    export,
-    info,
-    predict,
-    report,
-    reproduce,
-    serve,
-    sweep,
-    systems,
-    theory,
-    train,
-)
-from policylearn.cli.command import Command, Parser, UsageError
+from cyclopts import App, CycloptsError
+
+from policylearn.cli.registry import VERBS
+from policylearn.registry import import_file
+from policylearn.wording import hint
 
 BAD_INPUT = 2
-
-
-def add_options(parser: Parser) -> None:
-    """Options of the command itself."""
-    parser.add_argument("--version", action="version", version=f"policylearn {__version__}", help="say which this is")
-
-
-ROOT = Command(
-    "policylearn",
-    "Subgraph GNNs made cheap: learn which few marked copies of a graph to look at.",
-    add_options,
-    actions=(
-        train.COMMAND,
-        predict.COMMAND,
-        evaluate.COMMAND,
-        report.COMMAND,
-        explain.COMMAND,
-        serve.COMMAND,
-        export.COMMAND,
-        sweep.COMMAND,
-        compare.COMMAND,
-        info.COMMAND,
-        datasets.COMMAND,
-        systems.COMMAND,
-        demo.COMMAND,
-        theory.COMMAND,
-        reproduce.COMMAND,
-        bench.COMMAND,
-    ),
-)
+PLUGIN, PLUGINS = "--plugin", "POLICYLEARN_PLUGINS"
+SETTINGS = "settings"
+"""The parameter of a verb that takes settings of a run as options: ``--fit.epochs 3``."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command.
+    """Run the command ``policylearn``.
 
     Args:
         argv: its words; None takes those it was called with.
     """
+    about = (
+        "Subgraph GNNs made cheap: learn which few marked copies of a graph to look at.\n\n"
+        f"{PLUGIN} FILE before a verb imports a Python file that registers parts of your own ({PLUGINS} does the same)."
+    )
+    return run_command("policylearn", about, VERBS, argv)
+
+
+def run_command(
+    name: str, about: str, verbs: Mapping[str, Callable[..., Any]], argv: Sequence[str] | None = None
+) -> int:
+    """Run a command of several verbs, with one line for bad input.
+
+    Args:
+        name: of the command.
+        about: what it does.
+        verbs: functions by name; a name of two words is a verb below a verb.
+        argv: its words; None takes those it was called with.
+    """
     try:
-        command, options = ROOT.parse(sys.argv[1:] if argv is None else list(argv))
-    except UsageError as error:
-        sys.stderr.write(f"error: {error}\n")
-        raise SystemExit(BAD_INPUT) from None
-    assert command.run is not None
-    try:
-        return command.run(options)
-    except ValueError as error:
-        if not raised_by_us(error.__traceback__):
-            raise  # A fault of the program and not of the input: its traceback is needed.
+        words = import_plugins(list(sys.argv[1:] if argv is None else argv))
+        app = make_app(name, about, verbs)
+        words, settings = take_settings(app, words)
+        command, bound, ignored = app.parse_args(words, exit_on_error=False, print_error=False)
+        more = {SETTINGS: settings} if SETTINGS in ignored else {}
+        return command(*bound.args, **bound.kwargs, **more) or 0
+    except CycloptsError as error:
         sys.stderr.write(f"error: {error}\n")
         return BAD_INPUT
+    except ValueError as error:
+        if not raised_by_us(error.__traceback__):
+            raise  # a fault of the program and not of the input: its traceback is needed
+        sys.stderr.write(f"error: {error}\n")
+        return BAD_INPUT
+
+
+def make_app(name: str, about: str, verbs: Mapping[str, Callable[..., Any]]) -> App:
+    """The parser of a command."""
+    app = App(name=name, help=about, version=f"{name} {version('policylearn')}", result_action="return_value")
+    groups: dict[str, App] = {}
+    for path, function in sorted(verbs.items()):
+        first, _, second = path.partition(" ")
+        below = any(other.startswith(f"{first} ") for other in verbs)
+        if below and first not in groups:
+            groups[first] = App(name=first, result_action="return_value")
+            app.command(groups[first])
+        if second:
+            groups[first].command(function, name=second)
+        elif below:
+            groups[first].default(function)
+        else:
+            app.command(function, name=path)
+    return app
+
+
+def import_plugins(words: list[str]) -> list[str]:
+    """Import the files that the environment and the words name; gives the words without them."""
+    for path in filter(None, os.environ.get(PLUGINS, "").split(os.pathsep)):
+        import_file(path)
+    while words[:1] == [PLUGIN]:
+        if len(words) < 2:
+            raise ValueError(f"{PLUGIN} needs a file: the path of a .py that registers your own parts")
+        import_file(words[1])
+        words = words[2:]
+    return words
+
+
+def take_settings(app: App, words: list[str]) -> tuple[list[str], dict[str, str]]:
+    """The words without options that are settings of a run, and these by their dotted name.
+
+    A verb with a parameter 'settings' takes any option that it does not declare as a setting.
+    """
+    chain, apps, rest = app.parse_commands(words)
+    if not chain or chain[-1].startswith("-"):
+        return words, {}
+    declared = [name for argument in apps[-1].assemble_argument_collection() for name in argument.names]
+    if f"--{SETTINGS}" not in declared or {"--help", "-h"} & set(rest):
+        return words, {}
+    kept, settings, queue = list(chain), dict[str, str](), list(rest)
+    while queue:
+        word = queue.pop(0)
+        name, given, value = word.partition("=")
+        plain = name.replace("_", "-")
+        if not name.startswith("--") or plain in declared:
+            kept.append(plain + given + value if name.startswith("--") else word)
+        elif given or (queue and not queue[0].startswith("--")):
+            settings[name.removeprefix("--").replace("-", "_")] = value if given else queue.pop(0)
+        else:
+            way_out = hint(name, declared, f"see '{' '.join([app.name[0], *chain])} --help'")
+            raise ValueError(f"'{name}' needs a value; {way_out}")
+    return kept, settings
 
 
 def raised_by_us(traceback: TracebackType | None) -> bool:
     """Whether the innermost frame is the package's own, which says why it refuses an input."""
     while traceback is not None and traceback.tb_next is not None:
         traceback = traceback.tb_next
-    return traceback is not None and str(traceback.tb_frame.f_globals.get("__name__", "")).startswith("policylearn.")
+    name = "" if traceback is None else str(traceback.tb_frame.f_globals.get("__name__", ""))
+    return name.startswith(("policylearn", "lab."))

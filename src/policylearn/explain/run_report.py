@@ -16,11 +16,10 @@ from policylearn.explain import charts
 from policylearn.explain.molecules import molecule_svg, picked_molecules
 from policylearn.prediction.answer_columns import AnswerColumns
 from policylearn.prediction.calibration import Calibration
-from policylearn.prediction.predictions_file import Predictions, read_predictions
+from policylearn.prediction.held_out import HeldOut, read_held_out, written
 from policylearn.prediction.predictor import Predictor, load
 from policylearn.prediction.run_notes import read_notes
 from policylearn.prediction.scores import NAMES, target_scores
-from policylearn.settings.run_config import POLICY
 from policylearn.settings.run_files import HISTORY, read_metrics
 from policylearn.training.folds import read_history
 from policylearn.training.members import load_members
@@ -53,17 +52,25 @@ class ScaffoldRow:
     error: float
 
 
-def write_run_report(folder: str | Path, path: Path | None = None) -> Path:
+def write_run_report(
+    folder: str | Path,
+    path: Path | None = None,
+    *,
+    parts: dict[str, HeldOut] | None = None,
+    predictor: Predictor | None = None,
+) -> Path:
     """Write the page of a finished run or ensemble.
 
     Args:
         folder: of the run; it needs no data, as it holds its own held-out rows.
         path: where to; None is ``report.html`` in the folder.
+        parts: the held-out rows, where they are in memory; None reads them from the folder.
+        predictor: the model, likewise.
     """
     folder = Path(folder)
     runs = load_members(folder)
     task = runs[0].facts.task
-    parts = read_predictions(folder, task)
+    parts = read_held_out(folder, task) if parts is None else parts
     shown = parts.get("test") or parts["valid"]
     error, unit = row_errors(task, shown)
     molecules, reads_smiles = bool(shown.smiles), runs[0].facts.featuriser is not None
@@ -79,7 +86,7 @@ def write_run_report(folder: str | Path, path: Path | None = None) -> Path:
         unit=unit,
         scaffolds=scaffold_rows(shown, error) if molecules else [],
         worst=worst_cards(task, shown, error) if molecules else [],
-        picks=drawn_picks(load_quietly(folder), shown) if molecules and reads_smiles else [],
+        picks=drawn_picks(predictor or load_quietly(folder), shown) if molecules and reads_smiles else [],
         molecules=molecules,
         reads_smiles=reads_smiles,
         notes=read_notes(folder),
@@ -105,7 +112,7 @@ def render(template: str, **values: Any) -> str:
     return pages.get_template(template).render(**values)
 
 
-def load_quietly(folder: str | Path, *, draws: int = 1) -> Predictor:
+def load_quietly(folder: str | Path) -> Predictor:
     """The predictor, without the warning on batches that the command has already given."""
     folder = Path(folder)
     import warnings
@@ -114,7 +121,7 @@ def load_quietly(folder: str | Path, *, draws: int = 1) -> Predictor:
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", BatchWarning)
-        return load(folder, draws=draws)
+        return load(folder)
 
 
 def facts_of(folder: Path, runs: Sequence[Run]) -> Iterator[tuple[str, str]]:
@@ -135,11 +142,7 @@ def facts_of(folder: Path, runs: Sequence[Run]) -> Iterator[tuple[str, str]]:
             f"held {found.coverage.share:.1%} of {found.coverage.labels} test labels",
         )
     yield "data", f"{run.facts.dataset['name']}, {run.facts.dataset['graphs']:,} graphs"
-    selection = run.config.selection
-    if run.config.model == POLICY:
-        yield "policy", f"{selection.name}, {selection.picks} picks"
-    else:
-        yield "model", run.config.model
+    yield "model", f"{run.config.model}, {run.label}"
     if len(runs) > 1:
         yield (
             "ensemble",
@@ -152,27 +155,30 @@ def facts_of(folder: Path, runs: Sequence[Run]) -> Iterator[tuple[str, str]]:
     )
 
 
-def score_names(task: Task, parts: dict[str, Predictions]) -> list[str]:
+def score_names(task: Task, parts: dict[str, HeldOut]) -> list[str]:
     """The headings of the table of scores."""
     found = {
-        name for part in parts.values() for one in target_scores(task, part.y, part.values).values() for name in one
+        name
+        for part in parts.values()
+        for one in target_scores(task, part.y, part.answer.values).values()
+        for name in one
     }
     return [shown for name, shown in NAMES.items() if name in found]
 
 
-def score_rows(task: Task, parts: dict[str, Predictions]) -> list[tuple[str, str, int, list[str]]]:
+def score_rows(task: Task, parts: dict[str, HeldOut]) -> list[tuple[str, str, int, list[str]]]:
     """Target, part, labels and scores."""
     names = score_names(task, parts)
     rows = []
     for name, part in parts.items():
-        for at, (target, scores) in enumerate(target_scores(task, part.y, part.values).items()):
+        for at, (target, scores) in enumerate(target_scores(task, part.y, part.answer.values).items()):
             written = {NAMES[key]: f"{value:.3f}" for key, value in scores.items()}
             labels = int((~np.isnan(part.y[:, at])).sum())
             rows.append((target, name, labels, [written.get(heading, "-") for heading in names]))
     return rows
 
 
-def plots_of(task: Task, part: Predictions) -> Iterator[tuple[str, str]]:
+def plots_of(task: Task, part: HeldOut) -> Iterator[tuple[str, str]]:
     """Titles and charts: parity and residuals, or ROC and PR curves."""
     if task.kind != "regression":
         yield from ranking_plots(task, part)
@@ -181,27 +187,27 @@ def plots_of(task: Task, part: Predictions) -> Iterator[tuple[str, str]]:
         rows = np.flatnonzero(~np.isnan(part.y[:, at]))[:MOST_DOTS]
         if not len(rows):
             continue
-        points = list(zip(part.y[rows, at].tolist(), part.values[rows, at].tolist(), strict=True))
+        points = list(zip(part.y[rows, at].tolist(), part.answer.values[rows, at].tolist(), strict=True))
         ends: list[tuple[float, float]] = []
-        if part.lower is not None and part.upper is not None:
-            ends = list(zip(part.lower[rows, at].tolist(), part.upper[rows, at].tolist(), strict=True))
+        if part.answer.lower is not None and part.answer.upper is not None:
+            ends = list(zip(part.answer.lower[rows, at].tolist(), part.answer.upper[rows, at].tolist(), strict=True))
         name = f"{target}: predicted against measured"
         yield name, charts.scatter(points, ("measured", "predicted"), name, intervals=ends)
-        residuals = (part.values[rows, at] - part.y[rows, at]).tolist()
+        residuals = (part.answer.values[rows, at] - part.y[rows, at]).tolist()
         name = f"{target}: residuals"
         yield name, charts.histogram(residuals, ("predicted - measured", "rows"), name)
 
 
-def ranking_plots(task: Task, part: Predictions) -> Iterator[tuple[str, str]]:
+def ranking_plots(task: Task, part: HeldOut) -> Iterator[tuple[str, str]]:
     """ROC and PR curves, a line per target or class that has both answers."""
     from sklearn.metrics import precision_recall_curve, roc_curve
 
     if task.kind == "classes":
-        pairs = {name: (part.y[:, 0] == at, part.values[:, at]) for at, name in enumerate(task.classes)}
+        pairs = {name: (part.y[:, 0] == at, part.answer.values[:, at]) for at, name in enumerate(task.classes)}
     else:
         known = ~np.isnan(part.y)
         pairs = {
-            name: (part.y[known[:, at], at] > 0.5, part.values[known[:, at], at])
+            name: (part.y[known[:, at], at] > 0.5, part.answer.values[known[:, at], at])
             for at, name in enumerate(task.targets)
         }
     usable = [(name, *pair) for name, pair in pairs.items() if 0 < pair[0].sum() < len(pair[0])][:CURVES]
@@ -231,25 +237,25 @@ def learning_curves(runs: Sequence[Run]) -> Iterator[tuple[str, str]]:
             yield name, charts.lines(curves, ("epoch", name), f"{name} over epochs")
 
 
-def row_errors(task: Task, part: Predictions) -> tuple[np.ndarray[Any, Any], str]:
+def row_errors(task: Task, part: HeldOut) -> tuple[np.ndarray[Any, Any], str]:
     """How wrong each row is, ``(R,)``, NaN without a label, and in which unit."""
     with np.errstate(invalid="ignore"):
         if task.kind == "regression":
-            error = np.abs(part.values - part.y)
+            error = np.abs(part.answer.values - part.y)
             if len(task.targets) > 1:
                 error = error / np.nanstd(part.y, axis=0).clip(min=1e-12)
             unit = "mean |error|" if len(task.targets) == 1 else "mean |error| in standard deviations"
         elif task.kind == "binary":
-            error, unit = np.abs(part.values - part.y), "1 - probability of the truth"
+            error, unit = np.abs(part.answer.values - part.y), "1 - probability of the truth"
         else:
             rows = np.arange(len(part.y))
-            error = 1 - part.values[rows, part.y[:, 0].astype(np.int64)][:, None]
+            error = 1 - part.answer.values[rows, part.y[:, 0].astype(np.int64)][:, None]
             unit = "1 - probability of the truth"
     known = (~np.isnan(error)).sum(axis=1)
     return np.where(known > 0, np.nansum(error, axis=1) / known.clip(min=1), np.nan), unit
 
 
-def scaffold_rows(part: Predictions, error: np.ndarray[Any, Any]) -> list[ScaffoldRow]:
+def scaffold_rows(part: HeldOut, error: np.ndarray[Any, Any]) -> list[ScaffoldRow]:
     """The most frequent cores with the mean error of their molecules, the worst first."""
     groups: dict[str, list[float]] = {}
     for text, value in zip(part.smiles, error.tolist(), strict=True):
@@ -265,15 +271,15 @@ def scaffold_rows(part: Predictions, error: np.ndarray[Any, Any]) -> list[Scaffo
     return sorted(rows, key=lambda row: -row.error)
 
 
-def worst_cards(task: Task, part: Predictions, error: np.ndarray[Any, Any]) -> list[ErrorCard]:
+def worst_cards(task: Task, part: HeldOut, error: np.ndarray[Any, Any]) -> list[ErrorCard]:
     """The rows with the largest errors."""
     order = [int(row) for row in np.argsort(-np.nan_to_num(error, nan=-1.0)) if error[row] == error[row]][:WORST]
     return [
         ErrorCard(
             part.smiles[row],
             molecule_svg(part.smiles[row]),
-            ", ".join(part.rows[row][f"true_{target}"] or "-" for target in task.targets),
-            described(task, part.values[row]),
+            ", ".join(written(task, value) or "-" for value in part.y[row]),
+            described(task, part.answer.values[row]),
             float(error[row]),
         )
         for row in order
@@ -288,7 +294,7 @@ def described(task: Task, values: np.ndarray[Any, Any]) -> str:
     return ", ".join(f"{name} {value:.1%}" for name, value in zip(names, values, strict=True))
 
 
-def drawn_picks(predictor: Predictor, part: Predictions) -> list[Any]:
+def drawn_picks(predictor: Predictor, part: HeldOut) -> list[Any]:
     """Some molecules with what the policy picks in them; none where it picks nothing in particular."""
     found = picked_molecules(predictor, list(dict.fromkeys(part.smiles))[:DRAWN])
     return [one for one in found if one.steps]

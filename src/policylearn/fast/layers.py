@@ -87,15 +87,13 @@ def why_not(layer: Layer) -> str | None:
     kinds = {type(norm) for norm in norms}
     if kinds not in ({RowBatchNorm}, {RowLayerNorm}):
         return f"its norms are {', '.join(sorted(kind.__name__ for kind in kinds))}, not all batch or all layer norms"
-    if kinds == {RowBatchNorm} and len({norm.statistics for norm in norms}) > 1:
-        return "its norms take statistics of several kinds"
     return None
 
 
 def compiled_layer(layer: Layer, h: Tensor, p: Tensor, bag: Bag, edge_attr: Tensor | None) -> Sequence[Tensor] | None:
     """New features and marks; None where the loops do not serve these tensors."""
     parts = LayerParts.of(layer)
-    width = parts.width(bag)
+    width = 1
     infers = parts.fixed and not torch.is_grad_enabled()
     if not (infers or parts.takes_statistics(bag.num_rows // width)):
         return None
@@ -220,10 +218,6 @@ class LayerParts(NamedTuple):
     def takes_statistics(self, count: int) -> bool:
         """Whether `network_step` serves so many rows now: all norms take their statistics, and these have a spread."""
         return self.kind == "layer" or (count > 1 and not any(norm.fixed for norm in self.norms))
-
-    def width(self, bag: Bag) -> int:
-        """Copies of a node whose statistics are apart from each other."""
-        return bag.side_by_side if self.kind == "batch" and self.norms[0].statistics == "slot" else 1
 
     def fit(self, like: Tensor, channels: int, marks: int, *, residual: bool) -> bool:
         """Whether the loops know such tensors, and the weights are as wide as they need to be."""

@@ -52,7 +52,7 @@ class MergedNetwork:
         if marks.device.type != "cpu" or not bag.shares_edges:
             return None
         found = parts_of(encoder, marks)
-        if found is None or any(one.width(bag) > 1 for one in found):
+        if found is None:
             return None
         infers = not torch.is_grad_enabled() and all(one.fixed for one in found)
         if not infers and not all(one.takes_statistics(bag.num_rows) for one in found):

@@ -18,8 +18,8 @@ from policylearn.fast.threads import own_threads
 from policylearn.models import SubgraphGNN
 from policylearn.models.protocol import AnyBatch, LossTerms, Objective
 from policylearn.policies import LearnedPolicy
+from policylearn.policies.bag_view import BagView, View
 from policylearn.policies.draws import Pick
-from policylearn.policies.views import BagView, View
 
 
 @contextmanager
@@ -63,10 +63,10 @@ class CompiledSubgraphGNN(SubgraphGNN):
         with model_threads(self):
             return super().select(batch, generator=generator)
 
-    def predict(self, batch: AnyBatch, selection: Selection, *, samples: int = 1) -> Tensor:
+    def predict(self, batch: AnyBatch, selection: Selection) -> Tensor:
         """See `SubgraphGNN`."""
         with model_threads(self):
-            return super().predict(batch, selection, samples=samples)
+            return super().predict(batch, selection)
 
     def objective(
         self, batch: AnyBatch, y: Tensor, terms: LossTerms, *, generator: torch.Generator | None = None
@@ -83,7 +83,7 @@ class CompiledSubgraphGNN(SubgraphGNN):
         if cones is None:
             return super().vectors(graphs, selection)
         pool = ConePool(cones, readout.pool.how, self.max_rows)
-        pool.add(selection.marked)
+        pool.add(selection.roots.unsqueeze(1))
         if readout.level == "node":
             return pool.nodes()
         vectors: Tensor = readout.of_means(pool.means(), graphs.sizes)
@@ -93,11 +93,11 @@ class CompiledSubgraphGNN(SubgraphGNN):
 class CompiledLearnedPolicy(LearnedPolicy):
     """See `LearnedPolicy`; each copy that it looks at is computed within its cone."""
 
-    def look(self, graphs: Graphs, samples: int) -> View:
+    def look(self, graphs: Graphs) -> View:
         """See `LearnedPolicy`."""
         encoder: Any = self.encoder
-        cones = ConeStates.of(encoder, graphs) if samples == 1 else None
-        return CompiledBagView(self, graphs, samples) if cones is None else ConeView(self, cones)
+        cones = ConeStates.of(encoder, graphs)
+        return CompiledBagView(self, graphs) if cones is None else ConeView(self, cones)
 
 
 class CompiledBagView(BagView):
@@ -109,25 +109,21 @@ class CompiledBagView(BagView):
     rows: Rows | None = None
     unmarked: UnmarkedStates | None = None
 
-    def _states(self, selection: Selection, *, unmarked: bool = True) -> tuple[Tensor, Bag]:
-        bag, encoder = self.bag_of(selection, unmarked=unmarked), self.policy.encoder
+    def encode(self, bag: Bag, *, unmarked: bool) -> Tensor:
+        """See `BagView`."""
+        encoder = self.policy.encoder
         assert isinstance(encoder, CompiledTwoStreamEncoder), (
             "this view is that of an encoder whose layers are compiled"
         )
+        if bag.marks.device.type == "cpu" and (self.rows is None or not self.rows.serve(bag)):
+            self.rows = Rows.of(bag)
         states = None
-        if self.keeps and not selection.picks:
+        if self.keeps and unmarked:
             self.unmarked = encoder.unmarked(self.graphs, bag)
             states = None if self.unmarked is None else self.unmarked.of_nodes()
         elif self.unmarked is not None and not unmarked:
             states = encoder.merged(self.graphs, bag, self.unmarked)
-        return encoder(self.graphs, bag) if states is None else states, bag
-
-    def bag_of(self, selection: Selection, *, unmarked: bool) -> Bag:
-        """See `BagView`."""
-        bag = super().bag_of(selection, unmarked=unmarked)
-        if bag.marks.device.type == "cpu" and (self.rows is None or not self.rows.serve(bag)):
-            self.rows = Rows.of(bag)
-        return bag
+        return encoder(self.graphs, bag) if states is None else states
 
 
 class ConeView:
@@ -138,13 +134,8 @@ class ConeView:
 
     def add(self, pick: Pick) -> None:
         """Look at the copies of one more step."""
-        self.pool.add(pick.nodes.unsqueeze(0))
-
-    def nodes(self) -> Tensor:
-        """Each node, pooled over slot 0 and the copies so far, ``(N, 1, C)``."""
-        return self.pool.nodes().unsqueeze(1)
+        self.pool.add(pick.nodes.view(1, 1, -1))
 
     def scores(self) -> Tensor:
-        """The score of each node, ``(N, 1)``."""
-        scores = self.pool.scores(self.policy.selector, add_graph_mean=self.policy.add_graph_mean)
-        return scores.unsqueeze(1)
+        """The score of each node, ``(N,)``."""
+        return self.pool.scores(self.policy.selector, add_graph_mean=self.policy.add_graph_mean)

@@ -1,16 +1,23 @@
-"""Systems by name: what ``--model`` knows."""
+"""Systems by name: what ``--model`` knows, Policy-learn among them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import Any
+
+import msgspec
+from torch import nn
 
 from policylearn.models.protocol import GraphModel
 from policylearn.nn import Features
-from policylearn.settings import Level
-from policylearn.wording import hint
+from policylearn.registry import Registry
+from policylearn.settings import ConfigError, Level
+from policylearn.settings.run_config import POLICY_LEARN, RunConfig
+from policylearn.settings.schema import Settings, plain, put
 
+FindPreset = Callable[[str], Mapping[str, Any] | None]
+"""The settings that a dataset declares under a name; None where it declares none."""
 TransformSpec = tuple[str, Mapping[str, Any]]
 """Name and settings of a transform of the data (`data.transforms`) whose structures a system reads."""
 
@@ -50,36 +57,111 @@ class Inputs:
 
 @dataclass(frozen=True)
 class System:
-    """A published system: its settings, how it is built, and what it needs of the data.
+    """A model that can be asked for by name: its settings, how it is built, and what it needs of the data.
 
     Args:
         name: as in ``--model``.
         title: one line for people, with authors and year.
-        settings: a frozen dataclass; its attributes have docstrings and become options.
+        settings: a class of `Settings`; its attributes have docstrings and become options.
         network: from settings and inputs to a model; see `built` where a class takes just those.
         transforms: which structures the model reads, from settings and inputs.
+        normalise: checks settings that are declared elsewhere, such as a policy's, and writes their defaults out.
+        reads: structures of the user's own transforms that it reads besides those.
         levels: what it can predict for.
+        copies: copies of a graph of so many nodes that a step holds, from settings and nodes; estimates memory.
+        label: what it is called in a run's name and in tables, from its settings; the system's name by default.
+        facts: what a run's metrics say of it besides its name.
+        presets: the settings that a dataset declares for it, from its settings and a look-up of what the dataset
+            declares by name; by default those under the system's name.
+        recipe: settings of its own that belong to a recipe, from the recipe's name and whether data is a table.
         random_in_evaluation: whether outputs in evaluation are drawn, so that a seed belongs to them.
         note: what a user should know before choosing it, such as what it needs in memory.
     """
 
     name: str
     title: str
-    settings: type[Any]
+    settings: type[Settings]
     network: Callable[[Any, Inputs], GraphModel]
     transforms: Callable[[Any, Inputs], Sequence[TransformSpec]] = lambda _settings, _inputs: ()
+    normalise: Callable[[Any], Any] = lambda settings: settings
+    reads: tuple[str, ...] = ()
     levels: tuple[Level, ...] = ("graph",)
+    copies: Callable[[Any, int], int] = lambda settings, nodes: _copies(settings, nodes)
+    label: Callable[[Any], str] | None = None
+    facts: Callable[[Any], Mapping[str, Any]] = lambda _settings: {}
+    presets: Callable[[Any, FindPreset], Mapping[str, Any] | None] | None = None
+    recipe: Callable[[str, bool], Mapping[str, Any]] = lambda _recipe, _table: {}
     random_in_evaluation: bool = False
     note: str = ""
 
-    def build(self, settings: Any, inputs: Inputs) -> GraphModel:
+    def read(self, content: Mapping[str, Any]) -> Any:
+        """Its settings from a mapping; what is not said is by default."""
+        return self.normalise(put(self.settings(), content))
+
+    def build(self, settings: Any, inputs: Inputs) -> nn.Module:
         """The model, or a `ValueError` where it cannot predict what the task wants."""
         if inputs.level not in self.levels:
             raise ValueError(f"model '{self.name}' predicts graphs, not nodes; leave 'model' out for tasks of nodes")
-        return self.network(settings, inputs)
+        model = self.network(settings, inputs)
+        assert isinstance(model, nn.Module), f"'{self.name}' builds a module"
+        return model
+
+    def label_of(self, settings: Any) -> str:
+        """What it is called with these settings."""
+        return self.name if self.label is None else self.label(settings)
 
 
-SYSTEMS: dict[str, System] = {}
+SYSTEMS = Registry[System]("model", "policylearn.models.systems", ConfigError)
+
+
+def register(system: System) -> System:
+    """Make a system known under its name; returns it."""
+    taken = set(system.settings.__struct_fields__) & set(RunConfig.__struct_fields__)
+    if taken:
+        raise ValueError(
+            f"the model '{system.name}' has a setting '{min(taken)}', which is one of every run; rename it"
+        )
+    return SYSTEMS.register(system.name, system)
+
+
+def build_model(
+    name: str = POLICY_LEARN, settings: Mapping[str, Any] | Settings | None = None, inputs: Inputs | None = None
+) -> nn.Module:
+    """A model by name.
+
+    Args:
+        name: as in ``policylearn systems``.
+        settings: those of the system, as a nested mapping; None takes its defaults.
+        inputs: what the data gives and the task wants; by default one number per graph without features.
+
+    Example:
+        >>> model = build_model("policy-learn", {"selection": {"picks": 3}, "prediction": {"channels": 32}})
+    """
+    system = SYSTEMS[name]
+    chosen = settings if isinstance(settings, Settings) else system.read(settings or {})
+    return system.build(chosen, Inputs() if inputs is None else inputs)
+
+
+def chosen_system(config: RunConfig) -> tuple[System, Any]:
+    """The system of a run and its settings; a `ConfigError` says what is wrong with them."""
+    system = SYSTEMS[config.model]
+    return system, system.read(config.system)
+
+
+def complete(config: RunConfig) -> RunConfig:
+    """The configuration with every setting of its system written out, as a run keeps it: defaults may change."""
+    _, settings = chosen_system(config)
+    return config.replace(system=plain(settings))
+
+
+def values(settings: Settings, *, but: Sequence[str] = ()) -> dict[str, Any]:
+    """Settings by their names, without some."""
+    return {name: value for name, value in msgspec.structs.asdict(settings).items() if name not in but}
+
+
+def _copies(settings: Settings, nodes: int) -> int:
+    """A system that limits its rows and makes no picks has a copy per node."""
+    return nodes if hasattr(settings, "max_rows") and not hasattr(settings, "picks") else 1
 
 
 def built(network: Callable[..., GraphModel], *, but: Sequence[str] = ()) -> Callable[[Any, Inputs], GraphModel]:
@@ -94,32 +176,3 @@ def built(network: Callable[..., GraphModel], *, but: Sequence[str] = ()) -> Cal
         return network(inputs.node_features, inputs.edge_features, outputs=inputs.outputs, **values(settings, but=but))
 
     return build
-
-
-def values(settings: Any, *, but: Sequence[str] = ()) -> dict[str, Any]:
-    """Settings by their names, without some."""
-    return {one.name: getattr(settings, one.name) for one in fields(settings) if one.name not in but}
-
-
-def register(system: System) -> System:
-    """Make a system known under its name; returns it."""
-    if system.name in SYSTEMS:
-        raise ValueError(f"there are two systems of the name '{system.name}'; give one of them another name")
-    SYSTEMS[system.name] = system
-    return system
-
-
-def all_systems() -> tuple[System, ...]:
-    """Every system there is, by name."""
-    import policylearn.models.systems  # noqa: F401 - every file there registers what it holds
-
-    return tuple(SYSTEMS[name] for name in sorted(SYSTEMS))
-
-
-def find_system(name: str) -> System:
-    """The system of that name, or a `ValueError` with the nearest known one."""
-    all_systems()
-    if name not in SYSTEMS:
-        way_out = hint(name, SYSTEMS, f"there are {', '.join(sorted(SYSTEMS))}")
-        raise ValueError(f"there is no model '{name}'; {way_out}")
-    return SYSTEMS[name]

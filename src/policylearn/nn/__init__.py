@@ -24,15 +24,16 @@ from policylearn.nn.features import (
     check_ids,
     require_edges,
 )
-from policylearn.nn.graph_columns import DESCRIPTORS, GraphColumns
+from policylearn.nn.graph_columns import DESCRIPTORS, FINGERPRINT, GraphColumns
 from policylearn.nn.marked_input import MarkedInput
 from policylearn.nn.mlp import MLP, NormedMLP
-from policylearn.nn.norms import NoNorm, NormStatistics, RowBatchNorm, RowLayerNorm, RowNorm, build_norm
+from policylearn.nn.networks import NetworkConfig, single_stream_encoder, two_stream_encoder
+from policylearn.nn.norms import NoNorm, RowBatchNorm, RowLayerNorm, RowNorm, build_norm
 from policylearn.nn.one_hot import edge_numbers, edge_width, node_numbers, node_width, one_hot
 from policylearn.nn.pooling import CopyPool, Pooled
 from policylearn.nn.published_gins import GINForm, NormedGIN, published_gin
 from policylearn.nn.readouts import CopiesThenNodes, NodesThenCopies, Readout, StreamingReadout
-from policylearn.nn.scope import Scope, can_be_cut, copies_are_apart, depends_on_batch, mixes_rows, scope_of
+from policylearn.nn.scope import Scope, can_be_cut, copies_are_independent, depends_on_batch, mixes_rows, scope_of
 from policylearn.nn.segments import (
     group_mean,
     segment_argmax,
@@ -45,6 +46,7 @@ from policylearn.nn.sums import collect, gather, gin_sum, gine_sum, neighbour_su
 
 __all__ = [
     "DESCRIPTORS",
+    "FINGERPRINT",
     "GIN",
     "MLP",
     "CategoricalEdges",
@@ -62,10 +64,10 @@ __all__ = [
     "Graphs",
     "MarkedInput",
     "Members",
+    "NetworkConfig",
     "NoNorm",
     "NodeEncoder",
     "NodesThenCopies",
-    "NormStatistics",
     "NormedGIN",
     "NormedMLP",
     "Pooled",
@@ -88,7 +90,7 @@ __all__ = [
     "can_be_cut",
     "check_ids",
     "collect",
-    "copies_are_apart",
+    "copies_are_independent",
     "depends_on_batch",
     "dtype_of",
     "edge_numbers",
@@ -112,4 +114,6 @@ __all__ = [
     "segment_max",
     "segment_mean",
     "segment_sum",
+    "single_stream_encoder",
+    "two_stream_encoder",
 ]

@@ -60,7 +60,7 @@ class GIN(nn.Module):
     def forward(self, states: Tensor, bag: Bag, edge_attr: Tensor | None) -> Tensor:
         """Pass messages, ``(R, C_in) -> (R, C_out)``."""
         summed = self.summed(states, bag, edge_attr)
-        out: Tensor = self.lin2(torch.relu(self.norm(self.lin1(summed), bag.side_by_side)))
+        out: Tensor = self.lin2(torch.relu(self.norm(self.lin1(summed))))
         return out
 
     def summed(self, states: Tensor, bag: Bag, edge_attr: Tensor | None) -> Tensor:

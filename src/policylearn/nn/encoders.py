@@ -34,7 +34,7 @@ class StreamLayer(nn.Module):
 
     def forward(self, states: Tensor, bag: Bag, edge_attr: Tensor | None) -> Tensor:
         """One layer of one stream, ``(R, C_in) -> (R, C)``."""
-        return torch.relu(self.norm(self.conv(states, bag, edge_attr), bag.side_by_side))
+        return torch.relu(self.norm(self.conv(states, bag, edge_attr)))
 
 
 class SingleStreamLayer(nn.Module):

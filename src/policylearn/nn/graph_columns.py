@@ -9,6 +9,8 @@ from policylearn.bags import Graphs
 
 DESCRIPTORS = "descriptors"
 """The name under which graphs carry such numbers."""
+FINGERPRINT = "fingerprint"
+"""The name under which molecules carry counts of their substructures."""
 
 
 class GraphColumns(nn.Module):

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
 from policylearn.settings import NormKind
 
-NormStatistics = Literal["bag", "slot"]
-
 
 class RowNorm(nn.Module):
-    """A norm over the rows of a bag, of which ``width`` neighbouring ones are the copies of one node."""
+    """A norm over the rows of a bag."""
 
     @property
     def mixes(self) -> bool:
@@ -27,10 +23,8 @@ class RowBatchNorm(RowNorm):
 
     Args:
         channels: C.
-        statistics: `bag`: over all rows together. `slot`: each copy's statistics are its own, taken across the
-            batch, so that a copy's state does not change when further copies join the bag.
-        track: keep running statistics and use them, the same for every slot, in evaluation. Without them evaluation
-            takes batch statistics too, and an output depends on the rest of its batch.
+        track: keep running statistics and use them in evaluation. Without them evaluation takes batch statistics too,
+            and an output depends on the rest of its batch.
         momentum: of the running statistics.
         eps: added to the variance.
     """
@@ -38,49 +32,36 @@ class RowBatchNorm(RowNorm):
     running_mean: Tensor
     running_var: Tensor
 
-    def __init__(
-        self,
-        channels: int,
-        *,
-        statistics: NormStatistics = "bag",
-        track: bool = True,
-        momentum: float = 0.1,
-        eps: float = 1e-5,
-    ) -> None:
+    def __init__(self, channels: int, *, track: bool = True, momentum: float = 0.1, eps: float = 1e-5) -> None:
         super().__init__()
-        self.statistics, self.track, self.momentum, self.eps = statistics, track, momentum, eps
+        self.track, self.momentum, self.eps = track, momentum, eps
         self.weight = nn.Parameter(torch.ones(channels))
         self.bias = nn.Parameter(torch.zeros(channels))
         if track:
             self.register_buffer("running_mean", torch.zeros(channels))
             self.register_buffer("running_var", torch.ones(channels))
 
-    def forward(self, rows: Tensor, width: int = 1, *, remembers: bool = True) -> Tensor:
-        """Normalise ``(R, C)`` rows of which ``width`` neighbouring ones are the copies of one node.
+    def forward(self, rows: Tensor, *, update_statistics: bool = True) -> Tensor:
+        """Normalise ``(R, C)`` rows.
 
         Args:
             rows: ``(R, C)``.
-            width: copies of a node.
-            remembers: whether running statistics move, where there are any and the norm is being trained.
+            update_statistics: whether running statistics move, where there are any and the norm is being trained.
         """
         if self.fixed:
             return functional.batch_norm(
                 rows, self.running_mean, self.running_var, self.weight, self.bias, False, 0.0, self.eps
             )
-        wide = self._wide(width)
-        count = len(rows) // width if wide else len(rows)
-        if count <= 1:
+        if len(rows) <= 1:
             # A single row has no spread of its own; torch refuses it in training. It is its own mean. No row at all, as
             # of rings in a batch without any, would leave NaN in the running statistics.
             return self.bias.expand_as(rows) + 0 * rows
-        if wide:
-            return self._each_slot(rows.view(count, width, -1)).view_as(rows)
         if not self.track:
             # On the unmarked graph the first layer's marks are one constant, whose spread is rounding alone and would
             # be divided by sqrt(eps). Norms do not care about a shift, and the shifted constant is exactly zero.
             rows = rows - rows[:1].detach()
             return functional.batch_norm(rows, None, None, self.weight, self.bias, True, 0.0, self.eps)
-        momentum = self.momentum if remembers else 0.0
+        momentum = self.momentum if update_statistics else 0.0
         return functional.batch_norm(
             rows, self.running_mean, self.running_var, self.weight, self.bias, True, momentum, self.eps
         )
@@ -95,9 +76,6 @@ class RowBatchNorm(RowNorm):
         """Whether the running statistics are used."""
         return self.track and not self.training
 
-    def _wide(self, width: int) -> bool:
-        return self.statistics == "slot" and width > 1
-
     def remember(self, mean: Tensor, variance: Tensor, count: int) -> None:
         """Move the running statistics towards those of ``count`` rows, ``(C,)`` each, the variance biased."""
         if self.track and self.training:
@@ -105,14 +83,8 @@ class RowBatchNorm(RowNorm):
             self.running_mean.data.lerp_(mean, self.momentum)
             self.running_var.data.lerp_(variance * (count / (count - 1)), self.momentum)
 
-    def _each_slot(self, rows: Tensor) -> Tensor:
-        """Normalise each slot by its own statistics, ``(N, S, C)``."""
-        var, mean = torch.var_mean(rows, dim=0, correction=0)  # (S, C)
-        self.remember(mean.detach().mean(0), var.detach().mean(0), len(rows))
-        return (rows - mean) * torch.rsqrt(var + self.eps) * self.weight + self.bias
-
     def extra_repr(self) -> str:
-        return f"{len(self.weight)}, statistics={self.statistics}, track={self.track}"
+        return f"{len(self.weight)}, track={self.track}"
 
 
 class RowLayerNorm(RowNorm):
@@ -123,8 +95,8 @@ class RowLayerNorm(RowNorm):
         self.eps = eps
         self.norm = nn.LayerNorm(channels, eps=eps)
 
-    def forward(self, rows: Tensor, width: int = 1) -> Tensor:
-        """Normalise ``(R, C)`` rows; ``width`` plays no part."""
+    def forward(self, rows: Tensor) -> Tensor:
+        """Normalise ``(R, C)`` rows."""
         normed: Tensor = self.norm(rows)
         return normed
 
@@ -132,17 +104,13 @@ class RowLayerNorm(RowNorm):
 class NoNorm(RowNorm):
     """Rows as they are."""
 
-    def forward(self, rows: Tensor, width: int = 1) -> Tensor:
-        """Give the rows back; ``width`` plays no part."""
+    def forward(self, rows: Tensor) -> Tensor:
+        """Give the rows back."""
         return rows
 
 
-def build_norm(kind: NormKind, channels: int, *, statistics: NormStatistics = "bag", track: bool = True) -> RowNorm:
+def build_norm(kind: NormKind, channels: int, *, track: bool = True) -> RowNorm:
     """The norm of that name."""
     if kind == "batch":
-        return RowBatchNorm(channels, statistics=statistics, track=track)
-    if kind == "layer":
-        return RowLayerNorm(channels)
-    if kind == "none":
-        return NoNorm()
-    raise ValueError(f"'norm' must be 'batch', 'layer' or 'none' (got '{kind}')")
+        return RowBatchNorm(channels, track=track)
+    return RowLayerNorm(channels) if kind == "layer" else NoNorm()

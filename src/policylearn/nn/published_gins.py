@@ -47,5 +47,5 @@ class NormedGIN(nn.Module):
 
     def forward(self, states: Tensor, bag: Bag, edge_attr: Tensor | None) -> Tensor:
         """Pass messages, ``(R, C_in) -> (R, C)``."""
-        out: Tensor = self.norm(self.conv(states, bag, edge_attr), bag.side_by_side)
+        out: Tensor = self.norm(self.conv(states, bag, edge_attr))
         return out

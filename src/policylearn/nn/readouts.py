@@ -69,7 +69,7 @@ class CopiesThenNodes(nn.Module):
 
     def finish(self, kept: Pooled, graphs: Graphs) -> Tensor:
         """See `StreamingReadout`."""
-        return self.of_nodes(self.pool.finish(kept).squeeze(1), graphs)
+        return self.of_nodes(self.pool.finish(kept), graphs)
 
     def of_nodes(self, nodes: Tensor, graphs: Graphs) -> Tensor:
         """Pool the nodes, ``(N, ...) -> (G, ...)``; nodes as they are in node tasks."""

@@ -20,7 +20,7 @@ def scope_of(encoder: object) -> Scope:
     return cast(Scope, scope)
 
 
-def copies_are_apart(encoder: object) -> bool:
+def copies_are_independent(encoder: object) -> bool:
     """Whether copies do not see each other, so that those of several bags may lie side by side in one.
 
     Norms that take statistics of the rows they are given see all of them nevertheless, as batch norms do in training.
@@ -30,7 +30,7 @@ def copies_are_apart(encoder: object) -> bool:
 
 def can_be_cut(encoder: object) -> bool:
     """Whether a bag may now be run in pieces that are put together afterwards."""
-    return copies_are_apart(encoder) and not mixes_rows(encoder)
+    return copies_are_independent(encoder) and not mixes_rows(encoder)
 
 
 def depends_on_batch(network: object) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 
 from policylearn.bags import NO_PICK, Graphs, Selection
+from policylearn.policies.registry import POLICIES, PolicyKind, PolicySettings
 
 
 class NoPolicy:
@@ -22,3 +23,15 @@ class FullPolicy:
         """All nodes, in the order of the batch; T is the size of the largest graph."""
         steps = torch.arange(int(graphs.sizes.max()), device=graphs.ptr.device).unsqueeze(1)  # (T, 1)
         return Selection(torch.where(steps < graphs.sizes, graphs.ptr[:-1] + steps, NO_PICK))
+
+
+class FullSettings(PolicySettings, frozen=True):
+    """Every node is picked."""
+
+    def copies(self, nodes: int) -> int:
+        """See `PolicySettings`."""
+        return nodes
+
+
+POLICIES.register("none", PolicyKind(PolicySettings, lambda _settings, _inputs: NoPolicy()))
+POLICIES.register("full", PolicyKind(FullSettings, lambda _settings, _inputs: FullPolicy()))

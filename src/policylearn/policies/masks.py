@@ -5,8 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from policylearn.bags import Graphs, Members
-from policylearn.policies.random import hashed_uniform, structure_hash
+from policylearn.bags import Members
 
 
 def kept_sizes(sizes: Tensor, keep: int) -> Tensor:
@@ -38,20 +37,3 @@ def keep_best(scores: Tensor, members: Members, keep: int, tolerance: float = 1e
     least = scores.gather(0, order).index_select(0, last)  # (G, T)
     floor = least - tolerance * (1 + least.abs())
     return (scores >= floor.index_select(0, members.batch)).to(scores.dtype)
-
-
-def node_uniform(graphs: Graphs, columns: int, *, seed: int | None, generator: torch.Generator | None = None) -> Tensor:
-    """Numbers in [0, 1), ``(N, columns)``, float64.
-
-    Args:
-        graphs: the batch.
-        columns: how many per node.
-        seed: with it they are a function of the seed and of each graph's structure, whatever batch it is in; without,
-            they are drawn.
-        generator: to draw from.
-    """
-    if seed is None:
-        device = graphs.batch.device
-        return torch.rand(graphs.num_nodes, columns, generator=generator, device=device, dtype=torch.float64)
-    seeds = structure_hash(graphs) + seed * 1_000_003
-    return torch.stack([hashed_uniform(seeds + column, graphs) for column in range(columns)], dim=1)

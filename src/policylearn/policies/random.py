@@ -6,55 +6,80 @@ import torch
 from torch import Tensor, nn
 
 from policylearn.bags import Graphs, Selection
-from policylearn.nn import segment_sum
-from policylearn.policies.draws import Pick, selection_of, top_nodes
+from policylearn.nn import segment_argmax, segment_sum
 from policylearn.policies.protocol import check_picks, unpicked
+from policylearn.policies.registry import POLICIES, PickSettings, PolicyKind
+from policylearn.settings.schema import Seed
 
 
 class RandomPolicy(nn.Module):
     """Picks nodes uniformly at random.
 
     In evaluation the draw is a function of the seed and of the graph's own structure, so that a graph gets the same
-    picks alone and in any batch, today and tomorrow.
+    picks alone and in any batch.
 
     Args:
         picks: T.
         replacement: whether a node may be picked again; without, nodes repeat only once all are used.
         seed: of the draws in evaluation.
-        marks_per_copy: k, nodes marked in each copy.
     """
 
-    def __init__(self, picks: int, *, replacement: bool = False, seed: int = 0, marks_per_copy: int = 1) -> None:
+    def __init__(self, picks: int, *, replacement: bool = False, seed: int = 0) -> None:
         super().__init__()
-        check_picks(picks, marks_per_copy)
-        self.picks, self.replacement, self.seed, self.marks_per_copy = picks, replacement, seed, marks_per_copy
+        check_picks(picks)
+        self.picks, self.replacement, self.seed = picks, replacement, seed
 
     def forward(self, graphs: Graphs, *, generator: torch.Generator | None = None) -> Selection:
-        """Draw T copies per graph; in evaluation ``generator`` plays no part unless it is given."""
+        """Draw T nodes per graph; in evaluation ``generator`` plays no part unless it is given."""
         fixed = not self.training and generator is None
-        return self._picked(graphs, self.seed if fixed else None, generator)
-
-    def drawn(self, graphs: Graphs, number: int, *, seed: int = 0) -> Selection:
-        """See `DrawingPolicy`; the first is the draw of evaluation."""
-        return self._picked(graphs, self.seed + seed + number, None)
-
-    def _picked(self, graphs: Graphs, seed: int | None, generator: torch.Generator | None) -> Selection:
-        """By a seed and the graphs' structure, or drawn anew."""
-        device = graphs.batch.device
-        fingerprint = None if seed is None else structure_hash(graphs) + seed * 1_000_003
-        chosen: list[Pick] = []
-        for step in range(self.picks):
-            if fingerprint is None:
-                keys = torch.rand(graphs.num_nodes, generator=generator, device=device, dtype=torch.float64)
-            else:
-                keys = hashed_uniform(fingerprint + step, graphs)
-            taken = [] if self.replacement else [pick.nodes for pick in chosen]
-            keys = keys.where(unpicked(taken, graphs.members), -torch.inf)
-            chosen.append(Pick(top_nodes(keys, graphs.members, self.marks_per_copy)))
-        return selection_of(chosen, graphs.members)
+        if not self.picks:
+            return Selection.nothing(graphs.ptr)
+        uniform = node_uniform(graphs, self.picks, seed=self.seed if fixed else None, generator=generator)  # (N, T)
+        picked: list[Tensor] = []
+        for keys in uniform.unbind(1):
+            free = unpicked([] if self.replacement else picked, graphs.members)
+            picked.append(segment_argmax(keys.where(free, -torch.inf), graphs.batch, graphs.num_graphs))
+        return Selection(torch.stack(picked))
 
     def extra_repr(self) -> str:
         return f"picks={self.picks}, replacement={self.replacement}, seed={self.seed}"
+
+
+class RandomSettings(PickSettings, frozen=True):
+    """Nodes are picked uniformly at random."""
+
+    mask_selected: bool = True
+    """Draw without replacement."""
+    seed: Seed = 0
+    """Of the draws in evaluation."""
+
+
+POLICIES.register(
+    "random",
+    PolicyKind(
+        RandomSettings,
+        lambda settings, _inputs: RandomPolicy(
+            settings.picks, replacement=not settings.mask_selected, seed=settings.seed
+        ),
+    ),
+)
+
+
+def node_uniform(graphs: Graphs, columns: int, *, seed: int | None, generator: torch.Generator | None = None) -> Tensor:
+    """Numbers in [0, 1), ``(N, columns)``, float64.
+
+    Args:
+        graphs: the batch.
+        columns: how many per node.
+        seed: with it they are a function of the seed and of each graph's structure, whatever batch it is in; without,
+            they are drawn.
+        generator: to draw from.
+    """
+    if seed is None:
+        device = graphs.batch.device
+        return torch.rand(graphs.num_nodes, columns, generator=generator, device=device, dtype=torch.float64)
+    seeds = structure_hash(graphs) + seed * 1_000_003
+    return torch.stack([hashed_uniform(seeds + column, graphs) for column in range(columns)], dim=1)
 
 
 def structure_hash(graphs: Graphs) -> Tensor:

@@ -8,8 +8,9 @@ import torch
 from torch import Tensor
 
 from policylearn.bags import Graphs, Selection
-from policylearn.policies.draws import Pick, selection_of, top_nodes
+from policylearn.nn import segment_argmax
 from policylearn.policies.protocol import check_picks, unpicked
+from policylearn.policies.registry import POLICIES, PickSettings, PolicyKind
 
 NodeScore = Callable[[Graphs], Tensor]
 
@@ -27,31 +28,26 @@ class RankedPolicy:
         score: gives one number per node.
         picks: T.
         tie_tolerance: scores count as equal within this relative difference.
-        marks_per_copy: k, nodes marked in each copy.
     """
 
-    def __init__(self, score: NodeScore, picks: int, *, tie_tolerance: float = 1e-4, marks_per_copy: int = 1) -> None:
-        check_picks(picks, marks_per_copy)
-        self.score, self.picks, self.tie_tolerance, self.marks_per_copy = score, picks, tie_tolerance, marks_per_copy
+    def __init__(self, score: NodeScore, picks: int, *, tie_tolerance: float = 1e-4) -> None:
+        check_picks(picks)
+        self.score, self.picks, self.tie_tolerance = score, picks, tie_tolerance
 
     def __call__(self, graphs: Graphs, *, generator: torch.Generator | None = None) -> Selection:
         """Pick from the top down; nodes repeat only once all are used."""
-        chosen: list[Pick] = []
-        scores = self.score(graphs) if self.picks else graphs.ptr.new_zeros(0)
+        if not self.picks:
+            return Selection.nothing(graphs.ptr)
+        scores, picked = self.score(graphs), list[Tensor]()
         for _ in range(self.picks):
-            free = scores.where(unpicked([pick.nodes for pick in chosen], graphs.members), -torch.inf)
-            chosen.append(Pick(top_nodes(free, graphs.members, self.marks_per_copy, self.tie_tolerance)))
-        return selection_of(chosen, graphs.members)
+            free = scores.where(unpicked(picked, graphs.members), -torch.inf)
+            picked.append(segment_argmax(free, graphs.batch, graphs.num_graphs, self.tie_tolerance))
+        return Selection(torch.stack(picked))
 
 
 def degree(graphs: Graphs) -> Tensor:
     """Incoming edges of each node, ``(N,)``."""
     return (graphs.adjacency.target_ptr[1:] - graphs.adjacency.target_ptr[:-1]).to(torch.float64)
-
-
-def log_degree(graphs: Graphs) -> Tensor:
-    """Logarithm of one more than the incoming edges of each node, ``(N,)``."""
-    return degree(graphs).log1p()
 
 
 def subgraph_centrality(graphs: Graphs) -> Tensor:
@@ -92,3 +88,11 @@ def _fill_centrality(scores: Tensor, graphs: Graphs, members: Tensor, largest: i
     where = in_graph.index_select(0, nodes)
     value = closed[where, local.index_select(0, nodes)]
     scores[nodes] = value.clamp(min=torch.finfo(torch.float64).tiny).log() + shift.index_select(0, where)
+
+
+def _ranked(score: NodeScore) -> PolicyKind:
+    return PolicyKind(PickSettings, lambda settings, _inputs: RankedPolicy(score, settings.picks), presets="random")
+
+
+POLICIES.register("degree", _ranked(degree))
+POLICIES.register("centrality", _ranked(subgraph_centrality))

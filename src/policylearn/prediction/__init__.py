@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from policylearn.prediction.calibration import Calibration, Coverage
     from policylearn.prediction.outcome import Outcome, finish
     from policylearn.prediction.predictor import Answer, BatchWarning, Predictor, load
-    from policylearn.prediction.table_writer import Wanted, Written, predict_packed, predict_table
+    from policylearn.prediction.table_writer import PredictOptions, Written, predict_packed, predict_table
 
 HOMES = {
     ".calibration": (
@@ -29,7 +29,7 @@ HOMES = {
         "load",
     ),
     ".table_writer": (
-        "Wanted",
+        "PredictOptions",
         "Written",
         "predict_packed",
         "predict_table",
@@ -45,8 +45,8 @@ __all__ = [
     "Calibration",
     "Coverage",
     "Outcome",
+    "PredictOptions",
     "Predictor",
-    "Wanted",
     "Written",
     "finish",
     "load",

@@ -10,8 +10,8 @@ import numpy as np
 from policylearn.data import PackedGraphs, Split, Task, take_graphs
 from policylearn.data.packed import Array
 from policylearn.data.transforms.descriptors import Descriptors
+from policylearn.nn import DESCRIPTORS
 from policylearn.prediction.scores import headline
-from policylearn.training.data_source import Source
 
 NAME = "boosted trees on RDKit descriptors"
 MOST = 4000
@@ -37,34 +37,34 @@ class Baseline:
     seconds: float
 
 
-def fit_baseline(source: Source, *, fold: int = 0, seed: int = 0) -> Baseline:
+def fit_baseline(graphs: PackedGraphs, split: Split, task: Task, *, seed: int = 0) -> Baseline:
     """Train boosted trees on descriptors of the training molecules, with scikit-learn's defaults.
 
     Args:
-        source: molecules with their targets.
-        fold: which of the splits.
+        graphs: molecules with their targets; their descriptors are taken where they have any.
+        split: which of them to learn from and to predict.
+        task: what is predicted.
         seed: of the trees, and of the choice among very many molecules.
     """
     started = time.perf_counter()
-    split, task = source.dataset.splits[fold], source.dataset.task
     train = split.train
     if len(train) > MOST:
         train = np.sort(np.random.default_rng(seed).choice(train, MOST, replace=False))
-    chosen = Split(train, split.valid, split.test)
-    x = {part: described(source.dataset.graphs, getattr(chosen, part)) for part in ("train", "valid", "test")}
-    y = source.dataset.graphs.y
-    guesses = predict_all(task, x["train"], y[train], (x["valid"], x["test"]), seed)
+    x = descriptors_of(graphs, np.concatenate([train, split.valid, split.test]))
+    parts = np.split(x, np.cumsum([len(train), len(split.valid)]))
+    guesses = predict_all(task, parts[0], graphs.y[train], (parts[1], parts[2]), seed)
     valid, test = (
-        headline(task, y[rows], guess) if len(rows) else None
+        headline(task, graphs.y[rows], guess) if len(rows) else None
         for rows, guess in zip((split.valid, split.test), guesses, strict=True)
     )
     return Baseline(NAME, valid, test, len(train), time.perf_counter() - started)
 
 
-def described(graphs: PackedGraphs, rows: Array) -> Array:
-    """Descriptors of the chosen molecules, ``(rows, D)``; NaN where RDKit has none."""
-    if not len(rows):
-        return np.zeros((0, 1))
+def descriptors_of(graphs: PackedGraphs, rows: Array) -> Array:
+    """Descriptors of the chosen molecules, ``(rows, D)``: those that the graphs carry, or computed now."""
+    carried = graphs.structures.get(DESCRIPTORS)
+    if carried is not None:
+        return carried.values[rows]
     transform = Descriptors()
     return transform.compute(take_graphs(graphs, rows))[transform.into].values
 

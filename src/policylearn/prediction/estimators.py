@@ -19,17 +19,17 @@ from policylearn.data import DataError, Dataset, PackedGraphs, Split, Task, pack
 from policylearn.data.convert.infer import standardise
 from policylearn.data.molecules import featurise_many
 from policylearn.data.packed import Array
+from policylearn.policies import POLICIES
 from policylearn.prediction.calibration import CALIBRATION, USUAL
 from policylearn.prediction.input_graphs import pack_items
 from policylearn.prediction.outcome import finish
 from policylearn.prediction.predictor import Answer, Predictor, load
-from policylearn.settings.parsing import changed, nested
 from policylearn.settings.run_config import RunConfig
 from policylearn.settings.run_files import CONFIG, ENSEMBLE, FACTS, METRICS, WEIGHTS
 from policylearn.training.data_source import Source, describe_features
 from policylearn.training.ensemble import train_ensemble
 from policylearn.training.fitting import fit
-from policylearn.training.presets import preset
+from policylearn.training.presets import run_config
 
 KEPT = (WEIGHTS, CONFIG, FACTS, METRICS, CALIBRATION, ENSEMBLE)
 """The files of a run folder that an estimator carries with it."""
@@ -76,10 +76,11 @@ class _PolicyLearnEstimator(BaseEstimator):  # type: ignore[misc]
             "prediction.channels": self.channels,
             "prediction.layers": self.layers,
         }
+        picks = {"selection.picks": self.picks} if has_picks(self.policy) else {}
         stated = {name: value for name, value in given.items() if value is not None}
-        base = preset("memory.csv" if molecules else "memory.npz", self.policy, self.picks)
-        all_of_them = stated | dict(self.settings or {}) | {"fit.seed": seed, "data.name": "memory"}
-        return changed(base, nested(all_of_them), "'settings'")
+        everything = {"selection.name": self.policy} | picks | stated | dict(self.settings or {}) | {"fit.seed": seed}
+        config = run_config("memory.csv" if molecules else "memory.npz", everything, source="'settings'")
+        return config.replace(data=config.data.replace(name="memory"))
 
     def _train(self, graphs: PackedGraphs, task: Task, strata: Array | None) -> Self:
         """Train on packed graphs that carry their targets, and keep the run's files."""
@@ -99,10 +100,9 @@ class _PolicyLearnEstimator(BaseEstimator):  # type: ignore[misc]
         with tempfile.TemporaryDirectory(prefix="policylearn-") as name:
             folder = Path(name) / "run"
             if self.ensemble > 1:
-                train_ensemble(config, source, folder, self.ensemble)
+                finish(folder, train_ensemble(config, source, folder, self.ensemble))
             else:
-                fit(config, source, folder)
-            finish(folder, source)
+                finish(folder, [fit(config, source, folder)])
             self.files_ = {path.relative_to(folder).as_posix(): path.read_bytes() for path in kept_files(folder)}
         self.__dict__.pop("_loaded", None)
         return self
@@ -252,6 +252,11 @@ def with_targets(items: Any, y: Array) -> PackedGraphs:
     if len(graphs) != len(y):
         raise DataError(f"'X' has {len(graphs)} rows and 'y' has {len(y)}; give one target per row")
     return replace(graphs, y=y)
+
+
+def has_picks(policy: str) -> bool:
+    """Whether a policy has a number of picks to set."""
+    return "picks" in POLICIES[policy].settings.__struct_fields__
 
 
 def held_out(rows: int, fraction: float, strata: Array | None, seed: int) -> Split:

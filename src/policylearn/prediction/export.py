@@ -106,7 +106,7 @@ def export_run(run: str | Path, path: str | Path) -> dict[str, Any]:
 
 def describe(predictor: Predictor) -> dict[str, Any]:
     """What a user of the file must know: inputs, outputs, labels, and how to make the inputs."""
-    facts, task, config = predictor.run.facts, predictor.task, predictor.run.config
+    facts, task = predictor.run.facts, predictor.task
     names = list(example_batch(predictor, sizes=(3,)))
     meanings = {
         "x": "(N, F) category ids of nodes, int64, or numbers, float32; atoms as ogb's smiles2graph has them",
@@ -125,8 +125,7 @@ def describe(predictor: Predictor) -> dict[str, Any]:
         "level": task.level,
         "targets": list(task.targets),
         "classes": list(task.classes),
-        "policy": config.selection.name,
-        "picks": config.selection.picks,
+        **predictor.run.model_facts,
         "members": len(predictor.models),
         "inputs": {name: meanings[name] for name in names},
         "outputs": {

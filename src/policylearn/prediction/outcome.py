@@ -2,43 +2,26 @@
 
 from __future__ import annotations
 
-import io
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from policylearn.data import PackedGraphs, Task, take_graphs
+from policylearn.data import Task
 from policylearn.data.atomic import write_text
 from policylearn.data.packed import Array
-from policylearn.data.subset import targets_are_per_node
-from policylearn.prediction.answer_columns import AnswerColumns
+from policylearn.data.subset import targets_of
 from policylearn.prediction.calibration import Calibration, calibrate, measure_coverage
-from policylearn.prediction.predictor import Answer, Predictor
-from policylearn.prediction.row_writer import row_writer
+from policylearn.prediction.held_out import HeldOut, write_held_out
+from policylearn.prediction.predictor import Answer, Predictor, by_votes
 from policylearn.prediction.scores import Scores, headline, target_scores
-from policylearn.settings.run_files import ENSEMBLE, METRICS
-from policylearn.training.data_source import Source
-from policylearn.training.members import load_members
-
-PREDICTIONS = "predictions.csv"
-
-
-@dataclass(frozen=True)
-class HeldOut:
-    """The rows of one part with their answers.
-
-    Args:
-        graphs: of the part.
-        rows: their places in the data.
-        answer: what the model says.
-    """
-
-    graphs: PackedGraphs
-    rows: Array
-    answer: Answer
+from policylearn.settings.run_files import METRICS
+from policylearn.training.evaluation import PartAnswers
+from policylearn.training.fitting import Fitted, Trained
+from policylearn.training.runs import load_run
 
 
 @dataclass(frozen=True)
@@ -46,63 +29,89 @@ class Outcome:
     """How good a finished run is.
 
     Args:
-        calibration: with the coverage on the test part; None without validation labels.
-        scores: of the test part, by target.
+        folder: of the run or the ensemble.
         metrics: what ``metrics.json`` says; an ensemble's own.
+        predictor: the model or ensemble, with intervals.
+        parts: the validation and test rows.
+        scores: of the test part, by target.
     """
 
-    calibration: Calibration | None
-    scores: dict[str, Scores]
+    folder: Path
     metrics: dict[str, Any]
+    predictor: Predictor
+    parts: dict[str, HeldOut]
+    scores: dict[str, Scores]
 
 
-def finish(folder: str | Path, source: Source, *, fold: int = 0) -> Outcome:
-    """Predict on the validation and test rows, calibrate on the first, measure on the second, and write it all down.
+def finish(folder: str | Path, runs: Sequence[Fitted]) -> Outcome:
+    """Calibrate on the validation rows, measure on the test rows, and write it all down.
 
     The folder gets ``predictions.csv`` and ``calibration.json``; that of an ensemble also its ``metrics.json``.
 
     Args:
-        folder: of a finished run or ensemble.
-        source: the data that it was trained on.
-        fold: which of the splits.
+        folder: of the run, or of the ensemble.
+        runs: the one run, or the members of the ensemble, all just trained.
     """
-    folder = Path(folder)
-    runs = load_members(folder)
-    first, *others = (run.build() for run in runs)
-    predictor = Predictor(runs[0], first, tuple(others))
-    split, task = source.dataset.splits[fold], source.dataset.task
-    parts = {}
-    for name, rows in (("valid", split.valid), ("test", split.test)):
-        if len(rows):
-            graphs = take_graphs(source.dataset.graphs, rows)
-            parts[name] = HeldOut(graphs, rows, predictor.answer(graphs))
-    found = None
-    if "valid" in parts:
-        valid = parts["valid"]
-        found = calibrate(task, valid.graphs.y, valid.answer.values, valid.answer.std)
+    folder, members = Path(folder), [in_memory(run) for run in runs]
+    first, loaded = members[0], load_run(runs[0].folder)
+    task = loaded.facts.task
+    answers = {part: mean_answer([one.answers[part] for one in members]) for part in first.answers}
+    found = calibrate_parts(task, first, answers)
+    predictor = Predictor(loaded, first.model.eval(), tuple(one.model.eval() for one in members[1:]), found)
+    parts = {
+        name: HeldOut.of(name, first.graphs, first.answers[name].rows, predictor.with_intervals(answer))
+        for name, answer in answers.items()
+    }
     if found is not None:
-        # Where one part is both, its coverage would say nothing of new rows.
-        if "test" in parts and not np.array_equal(split.valid, split.test):
-            test = parts["test"]
-            measured = measure_coverage(found, task, test.graphs.y, test.answer.values, test.answer.std)
-            found = replace(found, coverage=measured)
         found.save(folder)
-        judge = Predictor(runs[0], first, tuple(others), found)
-        parts = {name: replace(part, answer=judge.judged(part.answer)) for name, part in parts.items()}
-    write_text(folder / PREDICTIONS, predictions_table(task, parts, source, has_std=bool(others)))
+    write_held_out(folder, task, parts)
     metrics = runs[0].metrics
-    if (folder / ENSEMBLE).exists():
+    if len(runs) > 1:
         metrics = ensemble_metrics([run.metrics for run in runs], task, parts)
         write_text(folder / METRICS, json.dumps(metrics, indent=2) + "\n")
-    test_part = parts.get("test")
-    scores = {} if test_part is None else target_scores(task, test_part.graphs.y, test_part.answer.values)
-    return Outcome(found, scores, metrics)
+    test = parts.get("test")
+    scores = {} if test is None else target_scores(task, test.y, test.answer.values)
+    return Outcome(folder, metrics, predictor, parts, scores)
 
 
-def ensemble_metrics(members: list[dict[str, Any]], task: Task, parts: dict[str, HeldOut]) -> dict[str, Any]:
+def in_memory(run: Fitted) -> Trained:
+    """What a run that has just ended holds, or a `ValueError`."""
+    if run.trained is None:
+        raise ValueError(f"{run.folder}: had been finished before, so nothing of it is in memory; it has its files")
+    return run.trained
+
+
+def mean_answer(members: Sequence[PartAnswers]) -> Answer:
+    """The mean over the members of an ensemble, with their standard deviation; of one model its own answer."""
+    if len(members) == 1:
+        return Answer(members[0].values, members[0].picks)
+    values = np.stack([one.values for one in members])
+    picks = [by_votes(lists) for lists in zip(*(one.picks for one in members), strict=True)]
+    mean, std = values.mean(axis=0, dtype=np.float64), values.std(axis=0, ddof=1, dtype=np.float64)
+    return Answer(mean.astype(values.dtype), picks, std.astype(values.dtype))
+
+
+def calibrate_parts(task: Task, trained: Trained, answers: dict[str, Answer]) -> Calibration | None:
+    """Quantiles from the validation rows, with the coverage on the test rows where these are others."""
+    if "valid" not in answers:
+        return None
+    split, valid = trained.split, answers["valid"]
+    found = calibrate(task, y_of(trained, "valid"), valid.values, valid.std)
+    if found is None or "test" not in answers or np.array_equal(split.valid, split.test):
+        return found  # where one part is both, its coverage would say nothing of new rows
+    test = answers["test"]
+    return replace(found, coverage=measure_coverage(found, task, y_of(trained, "test"), test.values, test.std))
+
+
+def y_of(trained: Trained, part: str) -> Array:
+    """The targets of a part, as they are stored."""
+    return targets_of(trained.graphs, trained.answers[part].rows)
+
+
+def ensemble_metrics(members: Sequence[dict[str, Any]], task: Task, parts: dict[str, HeldOut]) -> dict[str, Any]:
     """The figures of the mean of all members, in the form of a run's; ``members`` holds each one's test figure."""
     first = members[0]
-    own = {name: headline(task, part.graphs.y, part.answer.values) for name, part in parts.items()}
+    own = {name: headline(task, part.y, part.answer.values) for name, part in parts.items()}
     diverged = [one["diverged"] for one in members if "diverged" in one]
     return {key: value for key, value in first.items() if key != "diverged"} | {
         "valid": own.get("valid"),
@@ -114,40 +123,3 @@ def ensemble_metrics(members: list[dict[str, Any]], task: Task, parts: dict[str,
         "parameters": {name: sum(one["parameters"][name] for one in members) for name in first["parameters"]},
         **({"diverged": min(diverged)} if diverged else {}),
     }
-
-
-def predictions_table(task: Task, parts: dict[str, HeldOut], source: Source, *, has_std: bool) -> str:
-    """The held-out rows as CSV: part, graph, line and SMILES where there are any, truth, and what `predict` has."""
-    graphs = source.dataset.graphs
-    lines = graphs.extras.get("line")
-    per_node = targets_are_per_node(graphs)
-    smiles = graphs.smiles
-    bounds = any(part.answer.lower is not None or part.answer.labels is not None for part in parts.values())
-    columns = AnswerColumns(task, std=has_std, bounds=bounds, picks="picked_atoms" if smiles else "picked_nodes")
-    present = {"part": True, "graph": True, "node": per_node, "line": lines is not None, "smiles": smiles is not None}
-    header = [name for name, there in present.items() if there]
-    header += [f"true_{target}" for target in task.targets]
-    text = io.StringIO()
-    writer = row_writer(text)
-    writer.writerow([*header, *columns.names(header)[:-1]])  # no row has an error
-    for name, part in parts.items():
-        counts = part.graphs.num_nodes if per_node else np.ones(len(part.rows), dtype=np.int64)
-        owners = np.repeat(np.arange(len(part.rows)), counts)
-        places = np.concatenate([np.arange(count) for count in counts]) if len(counts) else counts
-        truth = part.graphs.y.reshape(len(owners), -1)
-        for row, cells in enumerate(columns.cells(part.answer, owners)):
-            graph = int(part.rows[owners[row]])
-            about = [name, str(graph), *[str(places[row])] * per_node]
-            about += [] if lines is None else [str(lines[graph])]
-            about += [] if smiles is None else [smiles[graph]]
-            writer.writerow([*about, *(written(task, value) for value in truth[row]), *cells[:-1]])
-    return text.getvalue()
-
-
-def written(task: Task, value: float) -> str:
-    """A target as its file had it: a number, the name of a label, or nothing where it is not known."""
-    if value != value:
-        return ""
-    if task.kind == "regression":
-        return str(value)
-    return task.classes[int(value)] if task.classes else str(int(value))

@@ -111,7 +111,7 @@ class PlainForm(nn.Module):
             vectors = torch.cat([vectors, batch.descriptors.to(vectors.dtype)], dim=1)
         starts = batch.ptr
         local = torch.stack([pick - starts for pick in picks]) if picks else starts.new_zeros(0, batch.num_graphs)
-        return joined(self.model.head(vectors), self.model.of_columns(batch.descriptors)), local
+        return joined(self.model.head(vectors), self.model.column_outputs(batch.descriptors)), local
 
     def read(self, states: Tensor, copies: PlainCopies, batch: PlainBatch) -> Tensor:
         """One vector per graph, or per node, ``(N, S, C) -> (G, C)``."""

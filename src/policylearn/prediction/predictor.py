@@ -12,16 +12,14 @@ import numpy as np
 import torch
 from torch import nn
 
-from policylearn.bags import NO_PICK, Selection
 from policylearn.data import BatchLoader, DataError, PackedGraphs, Task
 from policylearn.data.packed import Array
 from policylearn.data.subset import gather
 from policylearn.nn import Graphs
 from policylearn.prediction.calibration import USUAL, Calibration, label_chances
 from policylearn.prediction.input_graphs import Items, find_misfits, pack_items
-from policylearn.settings.run_config import POLICY
 from policylearn.settings.run_files import batch_warning
-from policylearn.training.evaluation import answers, outputs_of
+from policylearn.training.evaluation import answers, local_picks, outputs_of
 from policylearn.training.members import load_members
 from policylearn.training.prepared_data import apply_stored, check_columns
 from policylearn.training.runs import Run
@@ -31,12 +29,11 @@ class BatchWarning(UserWarning):
     """Predictions that depend on the other graphs of their batch."""
 
 
-def load(run: str | Path, *, draws: int = 1) -> Predictor:
+def load(run: str | Path) -> Predictor:
     """A trained model, ready to predict.
 
     Args:
         run: the folder that a training left behind.
-        draws: more than one averages outputs over so many drawn bags of each graph, at as many times the cost.
 
     Example:
         >>> policylearn.load("runs/molecules").predict(["CCO", "c1ccccc1"])  # doctest: +SKIP
@@ -44,7 +41,7 @@ def load(run: str | Path, *, draws: int = 1) -> Predictor:
     folder = Path(run)
     members = load_members(folder)
     first, *others = (found.build() for found in members)
-    predictor = Predictor(members[0], first, tuple(others), Calibration.load(folder), draws)
+    predictor = Predictor(members[0], first, tuple(others), Calibration.load(folder))
     if predictor.depends_on_batch:
         found = members[0]
         text = batch_warning(found.folder, found.config, found.facts.evaluation_batch_size)
@@ -58,8 +55,8 @@ class Answer:
 
     Args:
         values: in the data's units, or probabilities; an ensemble's mean.
-        picks: the nodes that were marked, counted within each graph; of an ensemble or of several draws those that any
-            bag has, the ones that most bags have first.
+        picks: the nodes that were marked, counted within each graph; of an ensemble those that any member has, the ones
+            that most members have first.
         std: standard deviation of the values over the members of an ensemble; None for one model.
         lower: lower ends of the intervals; None without calibration, and where labels are predicted.
         upper: their upper ends.
@@ -92,15 +89,12 @@ class Predictor:
         model: the trained model, in evaluation mode.
         others: the other members of an ensemble.
         calibration: what makes intervals; None where the run has none.
-        draws: 1 takes the nodes of the highest scores; with more, outputs are averaged over so many bags that are
-            drawn from the policy, the same ones for a graph whatever batch it is in.
     """
 
     run: Run
     model: nn.Module
     others: tuple[nn.Module, ...] = ()
     calibration: Calibration | None = None
-    draws: int = 1
 
     @property
     def models(self) -> tuple[nn.Module, ...]:
@@ -164,9 +158,9 @@ class Predictor:
         for batch in self._batches_of(graphs, size, order):
             bags: list[list[list[int]]] = []
             for model, values in zip(self.models, parts, strict=True):
-                outputs, selections = outputs_of(model, batch, self.draws)
+                outputs, selection = outputs_of(model, batch)
                 values.append(answers(outputs, self.task).cpu().numpy())
-                bags += [local_picks(one, batch) for one in selections]
+                bags += [] if selection is None else [local_picks(selection, batch)]
             picks += merged_picks(bags, batch.num_graphs)
         members = np.stack([self._stacked(values) for values in parts])  # (members, R, outputs)
         if graphs is not None and order is not None:
@@ -174,11 +168,11 @@ class Predictor:
             place = np.argsort(order)
             picks = [picks[at] for at in place]
         if not self.others:
-            return self.judged(Answer(members[0], picks), level)
+            return self.with_intervals(Answer(members[0], picks), level)
         mean, std = members.mean(axis=0, dtype=np.float64), members.std(axis=0, ddof=1, dtype=np.float64)
-        return self.judged(Answer(mean.astype(members.dtype), picks, std.astype(members.dtype)), level)
+        return self.with_intervals(Answer(mean.astype(members.dtype), picks, std.astype(members.dtype)), level)
 
-    def judged(self, answer: Answer, level: float = USUAL) -> Answer:
+    def with_intervals(self, answer: Answer, level: float = USUAL) -> Answer:
         """The answer with intervals or sets, where the run has calibration."""
         found = self.calibration
         if found is None:
@@ -246,13 +240,10 @@ class Predictor:
         return np.concatenate(parts) if parts else np.zeros((0, self.task.outputs), dtype=np.float32)
 
     def __repr__(self) -> str:
-        facts, config = self.run.facts, self.run.config
-        policy = f"policy {config.selection.name!r}, {config.selection.picks} picks"
-        model = policy if config.model == POLICY else f"model {config.model!r}"
         members = f", {len(self.models)} members" if self.others else ""
         return (
             f"Predictor({str(self.run.folder)!r}: {self.task.kind} of {', '.join(self.task.targets)},"
-            f" trained on {facts.dataset['name']} with {model}{members})"
+            f" trained on {self.run.facts.dataset['name']} with {self.run.label}{members})"
         )
 
 
@@ -261,12 +252,6 @@ def merged_picks(bags: Sequence[list[list[int]]], graphs: int) -> list[list[int]
     if len(bags) == 1:
         return bags[0]
     return [by_votes(lists) for lists in zip(*bags, strict=True)] if bags else [[] for _ in range(graphs)]
-
-
-def local_picks(selection: Selection, graphs: Graphs) -> list[list[int]]:
-    """The picks of each graph, counted within the graph."""
-    columns = selection.local_roots(graphs.ptr).t().tolist()  # (T, G) -> G lists
-    return [[node for node in column if node != NO_PICK] for column in columns]
 
 
 def by_votes(lists: Sequence[list[int]]) -> list[int]:

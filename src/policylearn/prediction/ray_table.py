@@ -27,8 +27,8 @@ from policylearn.data.transforms import Transform
 from policylearn.prediction.predictor import Predictor, load
 from policylearn.prediction.table_reader import CHUNK, Chunk, read_chunks
 from policylearn.prediction.table_writer import (
+    PredictOptions,
     Progress,
-    Wanted,
     Written,
     answer_block,
     check,
@@ -54,7 +54,6 @@ class TableParts:
 
     Args:
         run: the run folder.
-        draws: bags per graph.
         source: the table.
         column: of its molecules.
         output: what the parts become.
@@ -63,11 +62,10 @@ class TableParts:
     """
 
     run: Path
-    draws: int
     source: Path
     column: str
     output: Path
-    wanted: Wanted
+    wanted: PredictOptions
     chunks: int = CHUNKS
 
     @property
@@ -91,7 +89,6 @@ class TableParts:
         table = self.source.stat()
         return {
             "weights": weights.hexdigest(),
-            "draws": self.draws,
             "table": [str(self.source), table.st_size, table.st_mtime_ns],
             "column": self.column,
             "tabs": ".tsv" in self.output.suffixes,
@@ -147,7 +144,7 @@ class PartPredictor:
     """
 
     def __init__(self, parts: TableParts) -> None:
-        self.parts, self.predictor = parts, load(parts.run, draws=parts.draws)
+        self.parts, self.predictor = parts, load(parts.run)
         self.transforms = [Transform.from_json(stored) for stored in self.predictor.run.facts.transforms]
         with open_rows(parts.source, smiles=parts.column) as rows:
             self.added = len(columns_of(self.predictor, PICKS, parts.wanted).names(rows.header))
@@ -177,7 +174,7 @@ def predict_on_ray(
     run: str | Path,
     source: str | Path,
     output: str | Path,
-    wanted: Wanted | None = None,
+    wanted: PredictOptions | None = None,
     *,
     smiles: str | None = None,
     progress: Progress | None = None,
@@ -209,7 +206,7 @@ def predict_on_ray(
     with open_rows(source, smiles=column) as rows:
         header = rows.header
     names = columns_of(predictor, PICKS, wanted).names(header)
-    parts = TableParts(Path(run).resolve(), predictor.draws, source, column, output, wanted, chunks)
+    parts = TableParts(Path(run).resolve(), source, column, output, wanted, chunks)
     parts.begin()
     with ray_cluster() as ray, small_blocks(), words_of_causes(ray):
         done = furthest = 0

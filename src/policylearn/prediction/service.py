@@ -21,7 +21,6 @@ from policylearn.prediction.answer_columns import YES
 from policylearn.prediction.calibration import LEVELS, USUAL
 from policylearn.prediction.predictor import Answer, Predictor
 from policylearn.prediction.request_queue import QueueFullError, RequestQueue, RowAnswer
-from policylearn.settings.run_config import POLICY
 
 LONGEST_SMILES = 4000
 Message = MutableMapping[str, Any]
@@ -164,7 +163,7 @@ def to_row(predictor: Predictor, text: str, row: RowAnswer, level: float) -> Row
                 smiles=sendable(text[:80]) + "...", error=f"the SMILES is longer than {LONGEST_SMILES} characters"
             )
         return Row(smiles=sendable(text), error=sendable(row.error))
-    answer, task = predictor.judged(row.answer, level), predictor.task
+    answer, task = predictor.with_intervals(row.answer, level), predictor.task
     values = [float(value) for value in answer.values[0]]
     found = Row(smiles=text, picks=answer.picks[0], predicted=predicted(task, values))
     if task.kind == "classes":
@@ -217,14 +216,11 @@ def label_names(task: Task, answer: Answer) -> dict[str, list[str]] | None:
 def about(predictor: Predictor, limits: Limits) -> dict[str, Any]:
     """What ``GET /info`` says; no path of this machine is in it."""
     task, facts, found = predictor.task, predictor.run.facts, predictor.calibration
-    config = predictor.run.config
     return {
         "task": task.kind,
         "targets": list(task.targets),
         "classes": list(task.classes),
-        "model": config.model,
-        "policy": config.selection.name if config.model == POLICY else None,
-        "picks": config.selection.picks if config.model == POLICY else None,
+        **predictor.run.model_facts,
         "members": len(predictor.models),
         "levels": list(found.levels) if found is not None else [],
         "coverage": asdict(found.coverage) if found is not None and found.coverage is not None else None,

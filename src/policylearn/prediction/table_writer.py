@@ -19,13 +19,12 @@ from policylearn.data.convert import open_rows
 from policylearn.data.transforms import Transform
 from policylearn.data.transforms.descriptors import Descriptors
 from policylearn.fast import keep_freed_memory
-from policylearn.models import PickingModel
+from policylearn.models import PickingModel, chosen_system
 from policylearn.prediction.answer_columns import AnswerColumns
 from policylearn.prediction.calibration import USUAL
 from policylearn.prediction.predictor import Answer, Predictor
 from policylearn.prediction.row_writer import RowWriter, row_writer
 from policylearn.prediction.table_reader import Block, graph_blocks, molecule_blocks, prepared_blocks
-from policylearn.settings.run_config import POLICY
 
 Progress = Callable[[int, int], None]
 """Told the rows that are done, and how far the input has been read: bytes of a table, graphs of a packed file."""
@@ -35,7 +34,7 @@ LEAST_BATCH = 256
 
 
 @dataclass(frozen=True)
-class Wanted:
+class PredictOptions:
     """What to write besides the predictions.
 
     Args:
@@ -65,7 +64,7 @@ def predict_table(
     predictor: Predictor,
     source: str | Path,
     output: str | Path,
-    wanted: Wanted | None = None,
+    wanted: PredictOptions | None = None,
     *,
     smiles: str | None = None,
     progress: Progress | None = None,
@@ -125,7 +124,7 @@ def predict_packed(
     predictor: Predictor,
     source: str | Path,
     output: str | Path,
-    wanted: Wanted | None = None,
+    wanted: PredictOptions | None = None,
     *,
     progress: Progress | None = None,
 ) -> Written:
@@ -139,21 +138,17 @@ def predict_packed(
     return write(predictor, output, header, "picked_nodes", blocks, wanted, progress)
 
 
-def check(predictor: Predictor, source: Path, output: Path, wanted: Wanted | None) -> Wanted:
+def check(predictor: Predictor, source: Path, output: Path, wanted: PredictOptions | None) -> PredictOptions:
     """What is wanted, or an error before any work is done."""
-    wanted = wanted or Wanted()
+    wanted = wanted or PredictOptions()
     if output.exists() and source.exists() and output.samefile(source):
         raise DataError(f"{output}: is the input itself; choose another name for the output")
     if output.is_dir():
         raise DataError(f"{output}: is a folder; name a file for the output")
-    config = predictor.run.config
-    selection = config.selection
-    if wanted.picks and not isinstance(predictor.model, PickingModel):
-        raise ValueError(
-            f"the model '{config.method}' of {predictor.run.folder} looks at no picked nodes; leave --picks out"
-        )
-    if wanted.picks and config.model == POLICY and selection.marks_nothing:
-        raise ValueError(f"the policy '{selection.name}' of {predictor.run.folder} picks no nodes; leave --picks out")
+    system, settings = chosen_system(predictor.run.config)
+    picks = isinstance(predictor.model, PickingModel) and system.copies(settings, 2) > 1
+    if wanted.picks and not picks:
+        raise ValueError(f"'{predictor.run.label}' of {predictor.run.folder} picks no nodes; leave --picks out")
     if predictor.calibration is not None and wanted.level not in predictor.calibration.levels:
         known = ", ".join(f"{level:g}" for level in predictor.calibration.levels)
         raise ValueError(f"'interval' must be one of {known} (got {wanted.level:g})")
@@ -167,13 +162,13 @@ def molecule_column(predictor: Predictor, source: Path, smiles: str | None) -> s
     return smiles or predictor.run.config.data.smiles
 
 
-def in_large_batches(predictor: Predictor, wanted: Wanted) -> Wanted:
+def in_large_batches(predictor: Predictor, wanted: PredictOptions) -> PredictOptions:
     """What is wanted, where the batch plays no part: answers are the same, and larger batches of molecules faster."""
     size = max(LEAST_BATCH, predictor.batch_size(None))
     return replace(wanted, batch_size=size) if wanted.batch_size is None else wanted
 
 
-def columns_of(predictor: Predictor, picks: str, wanted: Wanted) -> AnswerColumns:
+def columns_of(predictor: Predictor, picks: str, wanted: PredictOptions) -> AnswerColumns:
     """The columns that a prediction adds; ``picks`` is the name of the one of picked nodes."""
     return AnswerColumns(
         predictor.task,
@@ -183,7 +178,7 @@ def columns_of(predictor: Predictor, picks: str, wanted: Wanted) -> AnswerColumn
     )
 
 
-def answer_block(predictor: Predictor, block: Block, wanted: Wanted) -> Answer | None:
+def answer_block(predictor: Predictor, block: Block, wanted: PredictOptions) -> Answer | None:
     """What the model says of a block; None where none of its rows is good."""
     if block.graphs is None:
         return None
@@ -202,7 +197,7 @@ def write(
     header: list[str],
     picks: str,
     blocks: Iterable[Block],
-    wanted: Wanted,
+    wanted: PredictOptions,
     progress: Progress | None,
 ) -> Written:
     """Write the rows of all blocks with their answers.

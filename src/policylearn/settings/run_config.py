@@ -1,23 +1,27 @@
-"""The configuration of a training run: typed values, the same on the command line and in YAML."""
+"""The configuration of a training run: typed values, the same on the command line, in YAML and in Python."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from policylearn.settings.choices import CopyPooling, GraphReadout, PoolingOrder
-from policylearn.settings.model_config import BagConfig, NetworkConfig, PolicyConfig
-from policylearn.settings.ranges import (
+import msgspec
+
+from policylearn.settings.schema import (
     AboveZero,
     Amount,
+    ConfigError,
     DropShare,
     NotNegative,
     Positive,
-    Range,
-    RangeError,
     Seed,
+    Settings,
     Share,
-    check_ranges,
+    merged,
+    nested,
+    plain,
+    put,
 )
 
 SplitName = Literal["official", "scaffold", "random", "column", "folds"]
@@ -26,12 +30,17 @@ Accelerator = Literal["auto", "cpu", "gpu"]
 LoggerName = Literal["none", "tensorboard", "wandb"]
 Keep = Literal["best", "last"]
 Precision = Literal["32-true", "64-true", "16-mixed", "bf16-mixed"]
-AtLeastThree = Annotated[int, Range(least=3)]
-Decay = Annotated[float, Range(above=0, most=1)]
+RecipeName = Literal["paper", "modern"]
+OptimizerName = Literal["adam", "adamw", "sgd"]
+ScheduleName = Literal["step", "milestones", "cosine", "plateau"]
+AtLeastThree = Annotated[int, msgspec.Meta(ge=3)]
+Decay = Annotated[float, msgspec.Meta(gt=0, le=1)]
+
+POLICY_LEARN = "policy-learn"
+"""The model that is trained where none is named."""
 
 
-@dataclass(frozen=True)
-class DataConfig:
+class DataConfig(Settings, frozen=True):
     """What to learn from."""
 
     name: str = ""
@@ -56,21 +65,13 @@ class DataConfig:
     """Which fold to train on, of datasets with folds; all of them if not given."""
     on_error: Literal["raise", "skip"] = "raise"
     """Whether a broken row of a CSV stops the run or is left out and reported."""
-    transforms: dict[str, Any] = field(default_factory=dict)
+    transforms: dict[str, Any] = {}
     """Structures to compute from the graphs, by name, each with its settings: `{walk_encoding: {steps: 16}}`."""
     workers: NotNegative = 0
     """Processes that compute them; 0 takes as many as there are cores for 1,000 graphs each."""
 
-    def __post_init__(self) -> None:
-        check_ranges(self)
 
-
-OptimizerName = Literal["adam", "adamw", "sgd"]
-ScheduleName = Literal["step", "milestones", "cosine", "plateau"]
-
-
-@dataclass(frozen=True)
-class OptimConfig:
+class OptimConfig(Settings, frozen=True):
     """How the weights are moved: one optimiser, a learning rate for each network."""
 
     optimizer: OptimizerName = "adam"
@@ -110,18 +111,15 @@ class OptimConfig:
     """Largest norm of the gradient; 0 does not clip."""
 
     def __post_init__(self) -> None:
-        check_ranges(self)
+        super().__post_init__()
         if bool(self.milestones) != (self.schedule == "milestones"):
             raise ValueError(
                 "'milestones' are the epochs of schedule 'milestones', and one is of no use without the other"
                 f" (got {list(self.milestones)} with schedule '{self.schedule}'); give both, or neither"
             )
-        if any(epoch < 1 for epoch in self.milestones):
-            raise ValueError(f"'milestones' must be epochs >= 1 (got {list(self.milestones)})")
 
 
-@dataclass(frozen=True)
-class FitConfig:
+class FitConfig(Settings, frozen=True):
     """How long and on what to train."""
 
     epochs: Positive = 100
@@ -156,65 +154,81 @@ class FitConfig:
     """Refuse to begin where a step needs more memory than is free, as estimated from a few graphs."""
 
     def __post_init__(self) -> None:
-        check_ranges(self)
+        super().__post_init__()
         if self.patience and self.keep == "last":
-            raise RangeError(
+            raise ValueError(
                 f"fit.patience {self.patience} stops where the validation metric was best a while ago, and fit.keep"
                 " 'last' keeps the weights of the stop; give fit.keep best, or fit.patience 0"
             )
 
 
-RecipeName = Literal["paper", "modern"]
-POLICY = "policy"
-"""The model that is made of a policy and two networks; every other name is that of a system."""
-
-
-@dataclass(frozen=True)
-class RunConfig:
+class RunConfig(Settings, frozen=True):
     """A whole training run.
 
-    These defaults are the paper's where all of its datasets agree. What ``policylearn train DATA`` takes for a dataset
-    or a table is `policylearn.training.run_config(DATA)`.
+    What ``policylearn train DATA`` takes for a dataset or a table is `policylearn.training.run_config(DATA)`.
     """
 
     recipe: RecipeName = "paper"
     """Which settings of optimiser and schedule the run started from; a table of SMILES has 'modern' by default."""
+    model: str = POLICY_LEARN
+    """What is trained: 'policy-learn', or another system ('policylearn systems' lists them)."""
+    system: dict[str, Any] = {}
+    """Settings of the model, such as `{channels: 64}`. In YAML and on the command line they can stand at the top, as
+    `--channels 64` or `--selection.picks 2`; 'policylearn systems NAME' lists those of a model."""
+    data: DataConfig = DataConfig()
+    optim: OptimConfig = OptimConfig()
+    fit: FitConfig = FitConfig()
+    grid: dict[str, list[Any]] = {}
+    """Values to try in a sweep, by setting, such as `selection.tau: [0.33, 1]`; training does not read it."""
 
-    model: str = POLICY
-    """What is trained: 'policy' (see `selection`), or a published system; 'policylearn systems' says what each is: cin,
-    cin-small, ds-gnn, dss-gnn, gin-pe, gnn-ak, gnn-ak-plus, gnn-sswl, gnn-sswl-plus, gsn, hymn, mag-gnn, ngnn,
-    ngnn-sun, ngnn-zinc, osan, pna, random-ds-gnn, random-dss-gnn, random-osan, reconstruction, sin, sun."""
-    system: dict[str, Any] = field(default_factory=dict)
-    """Settings of that system: `{channels: 64}`, or one by one as `--system.channels 64`."""
-    data: DataConfig = field(default_factory=DataConfig)
-    prediction: NetworkConfig = field(default_factory=NetworkConfig)
-    selection: PolicyConfig = field(default_factory=PolicyConfig)
-    pooling: CopyPooling = "mean"
-    """How the prediction network pools the copies of a node."""
-    readout: GraphReadout = "mean"
-    """How nodes are pooled to a graph vector: their mean, their sum, or both side by side, with a batch norm before the
-    head. A mean alone does not know how large the graph is."""
-    order: PoolingOrder = "copies"
-    """What is pooled first: the copies of each node, or the nodes of each copy."""
-    bag: BagConfig = field(default_factory=BagConfig)
-    descriptor_dropout: DropShare = 0.0
-    """Share of the descriptors (see `data.transforms`) that is set to zero in training."""
-    regression_heads: NotNegative | None = None
-    """In regression, perceptrons that see the descriptors alone and learn beside the network; what they predict in the
-    mean and what the network predicts count half each. Other tasks, and data without descriptors, have none."""
-    optim: OptimConfig = field(default_factory=OptimConfig)
-    fit: FitConfig = field(default_factory=FitConfig)
-    grid: dict[str, list[Any]] = field(default_factory=dict)
-    """Values to try in a sweep, by setting, such as `selection.tau: [0.33, 1]`; training itself does not read it."""
 
-    def __post_init__(self) -> None:
-        check_ranges(self)
+def changed(base: RunConfig, content: Mapping[str, Any], source: str = "the configuration") -> RunConfig:
+    """A configuration with the settings of nested mappings put over it.
 
-    def heads_over(self, descriptors: int, *, regression: bool) -> int:
-        """How many perceptrons a model has over so many descriptors; see `regression_heads`."""
-        return (self.regression_heads or 0) if self.model == POLICY and regression and descriptors else 0
+    Args:
+        base: what holds where nothing is said.
+        content: the settings; what `RunConfig` does not declare belongs to the model, and goes into ``system``.
+        source: where they come from, for messages.
+    """
+    own = {key: value for key, value in content.items() if key in RunConfig.__struct_fields__}
+    of_model = {key: value for key, value in content.items() if key not in own}
+    try:
+        if of_model:
+            own["system"] = merged(own.get("system", {}), of_model)
+        return put(base, own)
+    except ConfigError as error:
+        raise ConfigError(f"{source}: {error}") from None
 
-    @property
-    def method(self) -> str:
-        """What is trained, in one word: the policy, or the system."""
-        return self.selection.name if self.model == POLICY else self.model
+
+def with_setting(base: RunConfig, key: str, value: Any) -> RunConfig:
+    """A configuration with one setting changed, by its dotted name such as `selection.tau`."""
+    return changed(base, nested({key: value}), f"'{key}'")
+
+
+def read_config(path: str | Path, base: RunConfig | None = None) -> RunConfig:
+    """A configuration from a YAML file; what it does not say is as in ``base``, or by default."""
+    path = Path(path)
+    return changed(RunConfig() if base is None else base, read_yaml(path), str(path))
+
+
+def read_yaml(path: Path) -> dict[str, Any]:
+    """The mapping that a YAML file holds; an empty file holds an empty one."""
+    import yaml
+
+    if not path.exists():
+        raise ConfigError(f"{path}: no such configuration; check the path")
+    try:
+        content = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{path}: is not valid YAML ({' '.join(str(error).split())})") from error
+    if content is not None and not isinstance(content, dict):
+        raise ConfigError(f"{path}: must hold settings and values, not a {type(content).__name__}")
+    return content or {}
+
+
+def to_yaml(config: RunConfig) -> str:
+    """A configuration as YAML, settings without a value left out."""
+    import yaml
+
+    text: str = yaml.safe_dump(plain(config), sort_keys=False)
+    return text

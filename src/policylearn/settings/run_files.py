@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from policylearn.settings.parsing import read_config
-from policylearn.settings.run_config import POLICY, RunConfig
+from policylearn.settings.old_versions import upgraded
+from policylearn.settings.run_config import RunConfig, changed, read_yaml
+from policylearn.settings.schema import ConfigError
 
-FORMAT = 3
-FROM_ONE = 3
-"""The format from which on epochs are counted from 1."""
+FORMAT = 4
+"""Of the files of a run folder: 3 counts epochs from 1, 4 keeps the settings of the model under 'system'."""
+FROM_ONE, ONE_KIND_OF_MODEL = 3, 4
 WEIGHTS, CONFIG, METRICS, HISTORY, FACTS, CURVES = (
     "model.safetensors",
     "config.yaml",
@@ -66,8 +67,14 @@ def read_run_files(folder: str | Path) -> RunFiles:
             f" {facts.get('versions', {}).get('policylearn', '?')}, and this version reads up to {FORMAT};"
             " install a newer policylearn"
         )
-    config = read_config(folder / CONFIG)
-    facts.setdefault("depends_on_batch", _depended_on_batch(config))
+    content = read_yaml(folder / CONFIG)
+    if facts.get("format", 0) < ONE_KIND_OF_MODEL:
+        facts.setdefault("depends_on_batch", _depended_on_batch(content))
+        try:
+            content = upgraded(content, estimator=True)
+        except ConfigError as error:
+            raise RunError(f"{folder}: {error}") from None
+    config = changed(RunConfig(), content, str(folder / CONFIG))
     return RunFiles(folder, config, facts, read_metrics(folder, facts))
 
 
@@ -94,27 +101,19 @@ def batch_warning(folder: Path, config: RunConfig, batch_size: int) -> str:
         config: the run.
         batch_size: of its evaluation.
     """
-    if config.model != POLICY:
-        reason = f"is '{config.model}', whose norms or draws look at the whole batch"
-    else:
-        reason = _batch_reason(config)
     return (
-        f"{folder}: the model {reason}, so each prediction depends on the other graphs of its batch;"
-        f" batches are cut in the order of the input, {batch_size} graphs each as in the run's evaluation, whatever"
-        " batch size is asked for"
+        f"{folder}: norms or draws of the model '{config.model}' look at the whole batch, so each prediction depends on"
+        f" the other graphs of its batch; batches are cut in the order of the input, {batch_size} graphs each as in the"
+        " run's evaluation, whatever batch size is asked for"
     )
 
 
-def _batch_reason(config: RunConfig) -> str:
-    paper = config.selection.learns and config.selection.mode == "paper"
-    return "was trained in 'paper' mode" if paper else "has batch norms without running statistics"
-
-
-def _depended_on_batch(config: RunConfig) -> bool:
+def _depended_on_batch(content: dict[str, Any]) -> bool:
     """What version 0.1 did not write down: whether norms took their statistics from the batch in evaluation."""
-    selection, prediction = config.selection, config.prediction
-    in_policy = selection.learns and selection.mode == "paper" and selection.picks > 0
-    return in_policy or (prediction.norm == "batch" and not prediction.track_running_stats)
+    selection, prediction = content.get("selection", {}), content.get("prediction", {})
+    learned = selection.get("name", "learned") == "learned"
+    in_policy = learned and selection.get("mode") == "paper" and selection.get("picks", 2) > 0
+    return in_policy or (prediction.get("norm", "batch") == "batch" and not prediction.get("track_running_stats", True))
 
 
 def _read_json(path: Path) -> dict[str, Any]:

@@ -119,7 +119,7 @@ def _from_table(config: DataConfig, progress: Callable[[int, int], None] | None)
     dataset = Dataset(path.name, table.graphs, table.task, (), None, path)
     default: SplitName = "column" if config.split_column else "scaffold"
     split = config.split or default
-    dataset = _split(dataset, replace(config, split=split))
+    dataset = _split(dataset, config.replace(split=split))
     note = ""
     if config.split is None and split == "scaffold":
         dataset, note = _with_rare_labels(dataset)
@@ -169,8 +169,6 @@ def _split(dataset: Dataset, config: DataConfig) -> Dataset:
     if config.split in (None, "official", "column"):
         splits = dataset.splits or _official(graphs, dataset, config)
     elif config.split == "random":
-        if config.repeats < 1:
-            raise DataError(f"'data.repeats' must be >= 1 (got {config.repeats})")
         splits = tuple(
             random_split(len(graphs), (0.8, 0.1, 0.1), np.random.default_rng(config.split_seed + repeat))
             for repeat in range(config.repeats)

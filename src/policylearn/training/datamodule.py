@@ -16,11 +16,9 @@ class GraphDataModule(lightning.LightningDataModule):
     Args:
         dataset: graphs and task.
         split: which graphs belong to which part.
-        batch_size: graphs of a step over all processes, each counted once a sample.
+        batch_size: graphs of a step over all processes.
         evaluation_batch_size: graphs of a batch in evaluation.
         seed: of the order.
-        samples: bags drawn per graph in a training step. With K of them a step takes a K-th of the graphs, and so does
-            an epoch: a step and an epoch cost as much as with one sample.
         parts: which parts are evaluated, in this order.
     """
 
@@ -32,29 +30,24 @@ class GraphDataModule(lightning.LightningDataModule):
         batch_size: int,
         evaluation_batch_size: int,
         seed: int,
-        samples: int = 1,
         parts: tuple[str, ...] = ("valid",),
     ) -> None:
         super().__init__()
         self.dataset, self.split, self.seed, self.parts = dataset, split, seed, parts
-        self.batch_size, self.evaluation_batch_size, self.samples = batch_size, evaluation_batch_size, samples
+        self.batch_size, self.evaluation_batch_size = batch_size, evaluation_batch_size
 
     def train_dataloader(self) -> BatchLoader:
         """Training graphs in a new order each epoch."""
         world = self.trainer.world_size if self.trainer else 1
-        if self.batch_size % (world * self.samples):
-            raise DataError(
-                f"a batch of {self.batch_size} cannot be shared by {world} processes with {self.samples} samples a"
-                f" graph; make it a multiple of {world * self.samples}"
-            )
+        if self.batch_size % world:
+            raise DataError(f"a batch of {self.batch_size} cannot be shared by {world} processes; use a multiple of it")
         rank = self.trainer.global_rank if self.trainer else 0
         return BatchLoader(
             self.dataset.graphs,
             self.split.train,
-            batch_size=self.batch_size // (world * self.samples),
+            batch_size=self.batch_size // world,
             shuffle=True,
             seed=self.seed,
-            parts=self.samples,
             rank=rank,
             world_size=world,
         )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import lightning
@@ -13,7 +12,7 @@ from policylearn.data.atomic import write_text
 from policylearn.settings.run_config import RunConfig
 from policylearn.settings.run_files import ENSEMBLE, FACTS, RunError
 from policylearn.training.data_source import Source
-from policylearn.training.fitting import fit
+from policylearn.training.fitting import Fitted, fit
 from policylearn.training.processes import is_first_process
 from policylearn.training.run_folder import new_folder
 
@@ -28,8 +27,8 @@ def train_ensemble(
     *,
     resume: bool = False,
     callbacks_of: Callable[[str], Sequence[lightning.Callback]] = lambda _title: (),
-) -> tuple[Path, ...]:
-    """Train members with the seeds ``seed``, ``seed + 1``, ..., each a run folder below ``folder``; give the folders.
+) -> tuple[Fitted, ...]:
+    """Train members with the seeds ``seed``, ``seed + 1``, ..., each a run folder below ``folder``.
 
     Args:
         config: of the first member.
@@ -51,12 +50,15 @@ def train_ensemble(
     if (folder / FACTS).exists():
         raise RunError(f"{folder}: holds one run and no ensemble; choose another folder with -o")
     folders = tuple(folder / f"member-{number + 1}" for number in range(members))
+    done: list[Fitted] = []
     with new_folder(folder, resume=resume):
         for number, inner in enumerate(folders):
-            one = replace(config, fit=replace(config.fit, seed=config.fit.seed + number))
+            one = config.replace(fit=config.fit.replace(seed=config.fit.seed + number))
             begun = inner.exists()
             title = f"member {number + 1} of {members}"
-            fit(one, source, inner, fold=config.data.fold or 0, resume=begun, callbacks=callbacks_of(title))
+            done.append(
+                fit(one, source, inner, fold=config.data.fold or 0, resume=begun, callbacks=callbacks_of(title))
+            )
     if is_first_process():
         write_text(folder / ENSEMBLE, json.dumps({"members": [inner.name for inner in folders]}, indent=2) + "\n")
-    return folders
+    return tuple(done)

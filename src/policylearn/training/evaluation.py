@@ -6,11 +6,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from policylearn.bags import NO_PICK, Graphs, Selection
-from policylearn.data import Task
+from policylearn.data import BatchLoader, Task
+from policylearn.data.packed import Array
 from policylearn.models import PickingModel
 
 if TYPE_CHECKING:
@@ -18,76 +20,85 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Measured:
-    """A metric over data.
+class PartAnswers:
+    """What a trained model says of the graphs of one part.
 
     Args:
-        value: of the metric.
-        picks: mean picks per graph, where a model decides by itself when to stop; None elsewhere.
+        rows: places of the graphs in the data.
+        values: in the data's units, or probabilities.
+        picks: the nodes that were marked, counted within each graph.
+        metric: the task's metric; None where it cannot be computed.
+
+    Shapes:
+        rows ``(G,)``; values ``(G, outputs)``, in node tasks a row per node.
     """
 
-    value: float
-    picks: float | None = None
-
-
-def evaluate(model: torch.nn.Module, batches: Iterable[Batch], task: Task) -> float:
-    """The task's metric over all batches together."""
-    return measure(model, batches, task).value
+    rows: Array
+    values: Array
+    picks: list[list[int]]
+    metric: float | None
 
 
 @torch.inference_mode()
-def measure(model: torch.nn.Module, batches: Iterable[Batch], task: Task, *, draws: int = 1) -> Measured:
-    """The task's metric over all batches together, and how many picks it took.
+def answer_part(model: torch.nn.Module, batches: BatchLoader, task: Task, *, scores: bool = True) -> PartAnswers:
+    """Answers and metric of a model over a part, in one pass; the model is put into evaluation mode.
 
     Args:
-        model: in any mode, which it is given back in.
-        batches: with targets.
+        model: a trained model.
+        batches: of the part.
         task: of the model.
-        draws: M; more than one averages the outputs over so many bags that are drawn (see `outputs_of`).
+        scores: whether the metric can be computed.
     """
+    from policylearn.data.metrics import build_metric
+
+    model.eval()
+    metric = build_metric(task) if scores else None
+    values: list[Array] = []
+    picks: list[list[int]] = []
+    for batch in batches:
+        outputs, selection = outputs_of(model, batch)
+        values.append(answers(outputs, task).cpu().numpy())
+        graphs = Graphs.of(batch)
+        picks += [[] for _ in range(graphs.num_graphs)] if selection is None else local_picks(selection, graphs)
+        if metric is not None:
+            metric.update(*(scored(model, batch) if hasattr(model, "votes") else (outputs, batch.y)))
+    found = np.concatenate(values) if values else np.zeros((0, task.outputs), dtype=np.float32)
+    return PartAnswers(np.asarray(batches.indices), found, picks, None if metric is None else float(metric.compute()))
+
+
+def local_picks(selection: Selection, graphs: Graphs) -> list[list[int]]:
+    """The picks of each graph, counted within the graph."""
+    columns = selection.local_roots(graphs.ptr).t().tolist()  # (T, G) -> G lists
+    return [[node for node in column if node != NO_PICK] for column in columns]
+
+
+@torch.inference_mode()
+def evaluate(model: torch.nn.Module, batches: Iterable[Batch], task: Task) -> float:
+    """The task's metric over all batches together; the model is left in the mode it was in."""
     from policylearn.data.metrics import (
-        build_metric,
-    )  # torchmetrics takes two seconds, which a prediction need not wait
+        build_metric,  # torchmetrics takes two seconds, which a prediction need not wait
+    )
 
     was_training = model.training
     model.eval()
-    metric, counts = build_metric(task), []
+    metric = build_metric(task)
     for batch in batches:
-        if draws == 1 and not getattr(model, "stops_early", False):
-            metric.update(*scored(model, batch))
-            continue
-        outputs, selections = outputs_of(model, batch, draws)
-        metric.update(outputs, batch.y)
-        counts += [(one.roots != NO_PICK).sum(0) for one in selections]
+        metric.update(*scored(model, batch))
     model.train(was_training)
-    picks = float(torch.cat(counts).double().mean()) if counts and getattr(model, "stops_early", False) else None
-    return Measured(float(metric.compute()), picks)
+    return float(metric.compute())
 
 
-def outputs_of(model: torch.nn.Module, batch: Batch | Graphs, draws: int = 1) -> tuple[Tensor, list[Selection]]:
-    """A model's outputs, and the picks of each bag that they come from; no selection from a model that picks nothing.
-
-    Args:
-        model: in evaluation mode.
-        batch: G graphs.
-        draws: 1 takes the model's own choice; with more, so many bags of each graph are drawn from its policy and the
-            outputs are averaged. Draws depend on the graph alone, not on its batch.
-    """
-    if draws != 1:
-        drawing = getattr(model, "predict_drawn", None)
-        if drawing is None:
-            raise ValueError(f"{type(model).__name__} draws no bags to average over; leave 'draws' out")
-        found: tuple[Tensor, list[Selection]] = drawing(batch, draws)
-        return found
+def outputs_of(model: torch.nn.Module, batch: Batch | Graphs) -> tuple[Tensor, Selection | None]:
+    """A model's outputs and its picks; no picks from a model that makes none."""
     if not isinstance(model, PickingModel):
-        return model(batch), []
+        return model(batch), None
     graphs = Graphs.of(batch)
     selection = model.select(graphs)
-    return model.predict(graphs, selection), [selection]
+    return model.predict(graphs, selection), selection
 
 
 def scored(model: torch.nn.Module, batch: Batch) -> tuple[Tensor, Tensor]:
-    """What a metric is worked out from: the outputs and the targets.
+    """What a metric is computed from: the outputs and the targets.
 
     A model with ``votes`` (outputs of several draws, ``(V, G, outputs)``) is scored on each of them and not on their
     mean, as the authors of OSAN do.

@@ -15,18 +15,18 @@ from lightning.fabric.plugins.environments.torchelastic import TorchElasticEnvir
 from lightning.pytorch.loggers import Logger, TensorBoardLogger, WandbLogger
 from torch_geometric.data import Batch
 
-from policylearn.data import BatchLoader, Dataset
+from policylearn.data import BatchLoader, Dataset, PackedGraphs, Split
 from policylearn.fast import while_training
-from policylearn.models import GraphModel
+from policylearn.models import GraphModel, chosen_system
 from policylearn.settings.flat import flat
 from policylearn.settings.provenance import versions
 from policylearn.settings.run_config import FitConfig, RunConfig
-from policylearn.settings.run_files import CURVES, HISTORY
+from policylearn.settings.run_files import CURVES, HISTORY, RunError
 from policylearn.training.checkpoints import CHECKPOINTS, Checkpoints
 from policylearn.training.curves import draw_curves
 from policylearn.training.data_source import Source
 from policylearn.training.datamodule import GraphDataModule
-from policylearn.training.evaluation import measure
+from policylearn.training.evaluation import PartAnswers, answer_part
 from policylearn.training.history import History
 from policylearn.training.memory import check_memory
 from policylearn.training.module import DivergedError, RunModule
@@ -34,19 +34,42 @@ from policylearn.training.part_checks import check_parts, unscored_notes
 from policylearn.training.prepared_data import PreparedData, prepare_data
 from policylearn.training.processes import agree, by_first, checkpoint_for_all, join, launched, note
 from policylearn.training.quiet import quiet_lightning
-from policylearn.training.resources import check_device, with_possible_picks
-from policylearn.training.run_folder import Begun, look_into, new_folder
+from policylearn.training.run_folder import ResumeState, look_into, new_folder
 from policylearn.training.runs import RunFacts, make_model, save_metrics, save_settings, save_weights
-from policylearn.training.systems import model_settings
+
+
+@dataclass(frozen=True)
+class Trained:
+    """What a training that has just ended holds in memory, so that nothing is read or computed twice.
+
+    Args:
+        model: with the weights that were kept.
+        graphs: all graphs with the structures that the model reads.
+        split: which of them it learned from.
+        answers: what it says of the validation and test parts.
+    """
+
+    model: torch.nn.Module
+    graphs: PackedGraphs
+    split: Split
+    answers: dict[str, PartAnswers]
 
 
 @dataclass(frozen=True)
 class Fitted:
-    """What a finished training gives."""
+    """What a finished run gives.
+
+    Args:
+        folder: of the run.
+        metrics: as ``metrics.json`` has them.
+        history: of the epochs.
+        trained: what is still in memory; None where the run had been finished before.
+    """
 
     folder: Path
     metrics: dict[str, Any]
     history: History
+    trained: Trained | None = None
 
 
 def fit(
@@ -73,12 +96,11 @@ def fit(
     """
     join()
     folder = Path(folder)
-    config = with_possible_picks(config, source.dataset)
     check_device(config.fit)
     unscored = check_parts(source.dataset, source.dataset.splits[fold])
     with new_folder(folder, resume=resume), quiet_lightning():
         agree(what_is_trained(config, source, fold))
-        begun = by_first(lambda: look_into(folder, config, source, fold) if resume else Begun())
+        begun = by_first(lambda: look_into(folder, config, source, fold) if resume else ResumeState())
         if begun.finished is not None:
             return Fitted(folder, begun.finished, make_history(config, source))
         for text in unscored_notes(unscored, source.dataset.task.metric):
@@ -91,7 +113,7 @@ def train_split(
     source: Source,
     folder: Path,
     fold: int,
-    begun: Begun,
+    begun: ResumeState,
     callbacks: Sequence[lightning.Callback],
     every_epoch: tuple[str, ...],
     unscored: dict[str, str],
@@ -112,7 +134,6 @@ def train_split(
         batch_size=settings.batch_size,
         evaluation_batch_size=settings.evaluation_batch_size or settings.batch_size,
         seed=settings.seed,
-        samples=getattr(model, "bags_per_graph", 1),
         parts=every_epoch,
     )
     calibration = CalibrationBatches(data, settings.calibration_batches) if settings.calibration_batches else ()
@@ -145,29 +166,30 @@ def train_split(
         save_settings(folder, config, facts)
         save_weights(folder, model)
         draw_curves(history.records, history.kept, task, folder / CURVES)
-    measured = {
-        part: measure(model, data.evaluation_loader(getattr(split, part)), task)
-        for part in ("valid", "test")
-        if part not in unscored
+    found = {
+        part: answer_part(model, data.evaluation_loader(rows), task, scores=part not in unscored)
+        for part, rows in (("valid", split.valid), ("test", split.test))
+        if len(rows)
     }
+    system, settings_of_model = chosen_system(config)
     metrics = {
         "metric": task.metric,
         "higher_is_better": task.higher_is_better,
         "best_epoch": history.kept.epoch,
         "epochs": len(history.records),
-        **{part: measured[part].value if part in measured else None for part in ("valid", "test")},
+        **{part: found[part].metric if part in found else None for part in ("valid", "test")},
         "seconds": sum(record.seconds for record in history.records),
         "cpu_seconds": sum(record.cpu_seconds for record in history.records),
         "seconds_this_session": time.perf_counter() - started,
         "parameters": count_parameters(model),
-        **model_settings(config),
-        **{f"{part}_mean_picks": one.picks for part, one in measured.items() if one.picks is not None},
+        "model": config.model,
+        **system.facts(settings_of_model),
         **({"unscored": unscored} if unscored else {}),
         **({} if diverged is None else {"diverged": diverged}),
     }
     if trainer.is_global_zero:
         save_metrics(folder, metrics)
-    return Fitted(folder, metrics, history)
+    return Fitted(folder, metrics, history, Trained(model, dataset.graphs, split, found))
 
 
 def run_trainer(
@@ -298,3 +320,22 @@ class CalibrationBatches(Iterable[Batch]):
     def __iter__(self) -> Iterator[Batch]:
         for _, batch in zip(range(self.count), self.loader, strict=False):
             yield batch
+
+
+def check_device(settings: FitConfig) -> None:
+    """Raise where a run asks for GPUs that are not here."""
+    launch = launched()
+    if launch is not None and settings.devices not in (1, launch.local):
+        raise RunError(
+            f"'fit.devices' is {settings.devices}, and {launch.local} processes were started on this machine; leave"
+            " --devices out: the launcher has decided"
+        )
+    if settings.accelerator != "gpu":
+        return
+    there = torch.cuda.device_count() or int(torch.backends.mps.is_available())
+    wanted = settings.devices if launch is None else launch.local
+    if there < wanted:
+        raise RunError(
+            f"'fit.accelerator' is gpu with fit.devices {wanted}, and there are {there} GPUs that torch can"
+            " use; use --accelerator cpu, or ask for fewer with --devices"
+        )

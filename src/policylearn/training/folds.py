@@ -26,11 +26,12 @@ CallbacksOf = Callable[[str], Sequence[lightning.Callback]]
 
 
 @dataclass(frozen=True)
-class Trained:
-    """A training of one split or of all folds."""
+class FittedFolds:
+    """A training of one split or of all folds, with the run of each."""
 
     folder: Path
     metrics: dict[str, Any]
+    runs: tuple[Fitted, ...]
 
 
 @dataclass(frozen=True)
@@ -57,7 +58,7 @@ def train(
     *,
     resume: bool = False,
     callbacks_of: CallbacksOf = lambda _title: (),
-) -> Trained:
+) -> FittedFolds:
     """Train as the dataset's protocol says: on its one split, on the fold that was asked for, or on all folds.
 
     Args:
@@ -74,7 +75,7 @@ def train(
             raise ValueError(f"'data.fold' must lie in 0 .. {len(splits) - 1} (got {fold})")
         title = "training" if len(splits) == 1 else f"fold {fold + 1} of {len(splits)}"
         done = fit(config, source, folder, fold=fold, resume=resume, callbacks=callbacks_of(title))
-        return Trained(folder, done.metrics)
+        return FittedFolds(folder, done.metrics, (done,))
     if (folder / FACTS).exists():
         raise RunError(f"{folder}: holds one run and no folds; choose another folder with -o")
     parts = parts_of(splits)
@@ -88,12 +89,12 @@ def train(
                 fit(config, source, inner, fold=fold, resume=begun, callbacks=callbacks_of(title), every_epoch=parts)
             )
     if not is_first_process():
-        return Trained(folder, done_folds[0].metrics)
+        return FittedFolds(folder, done_folds[0].metrics, tuple(done_folds))
     metrics = fold_metrics(
         [done.folder for done in done_folds], done_folds[0].metrics, parts[-1], config.fit.keep or "best"
     )
     write_text(folder / METRICS, json.dumps(metrics, indent=2) + "\n")
-    return Trained(folder, metrics)
+    return FittedFolds(folder, metrics, tuple(done_folds))
 
 
 def parts_of(splits: Sequence[Split]) -> tuple[str, ...]:

@@ -12,13 +12,12 @@ import psutil
 import torch
 from torch import Tensor, nn
 
-from policylearn.data import BatchLoader, Dataset, Split
+from policylearn.data import BatchLoader, Dataset, PackedGraphs, Split
 from policylearn.data.packed import Array
-from policylearn.models import GraphModel
+from policylearn.models import GraphModel, chosen_system
 from policylearn.settings.notes import RunNote
-from policylearn.settings.run_config import POLICY, RunConfig
+from policylearn.settings.run_config import RunConfig
 from policylearn.settings.run_files import RunError
-from policylearn.training.systems import chosen_system
 
 GIGABYTE = 1e9
 PROBE_ROWS = 20_000
@@ -30,6 +29,10 @@ VALUES_PER_LAYER = 60
 """Numbers per row and channel that a layer keeps at the very most, both networks together."""
 SURELY_FREE = 0.1
 """Where even that many would take no more than this share of what is free, no graph is tried."""
+MANY_NODES = 1000
+"""A model with as many copies of a graph of so many nodes holds a full bag."""
+BYTES = 4
+"""Of a number in single precision."""
 GROUP = Path("/sys/fs/cgroup")
 
 
@@ -49,11 +52,11 @@ def check_memory(config: RunConfig, dataset: Dataset, split: Split, make_model: 
         warnings.simplefilter("ignore", RunNote)  # the model that is trained says it again
         needed = estimate_bytes(config, dataset, split, make_model())
     if needed > free:
-        picks = f" with T = {config.selection.picks}" if config.model == POLICY else ""
+        system, settings = chosen_system(config)
         raise RunError(
-            f"a training step of {config.fit.batch_size} graphs{picks} takes about {needed / GIGABYTE:.2g} GB, and"
-            f" {free / GIGABYTE:.2g} GB are free; lower --fit.batch_size, --picks, --prediction.channels or"
-            " --prediction.layers, or say --fit.check_memory false if you know better"
+            f"a training step of {config.fit.batch_size} graphs with {system.label_of(settings)} takes about"
+            f" {needed / GIGABYTE:.2g} GB, and {free / GIGABYTE:.2g} GB are free; lower --fit.batch_size, the number of"
+            " picks, channels or layers, or say --fit.check_memory false if you know better"
         )
 
 
@@ -62,18 +65,17 @@ def estimate_bytes(config: RunConfig, dataset: Dataset, split: Split, model: nn.
     rows = rows_of_graphs(config, dataset.graphs.num_nodes[split.train])
     tried = probe_graphs(rows)
     kept = kept_bytes(model, dataset, split.train[tried])
-    bags = getattr(model, "bags_per_graph", 1)  # of which a batch counts each as a graph
     weights = sum(weight.numel() * weight.element_size() for weight in model.parameters())
     # On the way back, gradients take the place of what was kept and is given up again.
-    step = kept / (bags * float(rows[tried].sum())) * rows_of_batch(config, rows)
+    step = kept / float(rows[tried].sum()) * rows_of_batch(config, rows)
     return (step + WEIGHT_COPIES * weights) * (2 if config.fit.precision == "64-true" else 1)
 
 
 def upper_bound(config: RunConfig, dataset: Dataset, split: Split) -> float:
     """Bytes that a step surely does not take, from the number of its rows alone."""
     rows = rows_of_graphs(config, dataset.graphs.num_nodes[split.train])
-    chosen = chosen_system(config)
-    network = config.prediction if chosen is None else chosen[1]
+    settings = chosen_system(config)[1]
+    network = getattr(settings, "prediction", settings)
     width = getattr(network, "channels", 300) * (getattr(network, "layers", 10) + 1)
     return 8.0 * VALUES_PER_LAYER * float(width) * rows_of_batch(config, rows)
 
@@ -91,18 +93,9 @@ def rows_of_graphs(config: RunConfig, nodes: Array) -> Array:
         config: says how many copies there are.
         nodes: of each graph, ``(G,)``.
     """
-    nodes = nodes.astype(np.float64)
-    chosen = chosen_system(config)
-    if chosen is not None:
-        settings = chosen[1]
-        full = getattr(settings, "max_rows", None) is not None and getattr(settings, "picks", None) is None
-        copies: Array = nodes if full else np.ones_like(nodes)
-    elif config.selection.counts_picks:
-        copies = np.minimum(config.selection.picks, nodes) + 1
-    else:
-        copies = np.ones_like(nodes) if config.selection.marks_nothing else nodes + 1
-    rows: Array = nodes * copies
-    return rows
+    system, settings = chosen_system(config)
+    copies = {int(size): system.copies(settings, int(size)) for size in np.unique(nodes)}
+    return np.array([size * copies[size] for size in nodes.tolist()], dtype=np.float64)
 
 
 def probe_graphs(rows: Array) -> Array:
@@ -153,3 +146,20 @@ def free_bytes() -> float:
     figures = dict(line.split() for line in stat.splitlines())
     files = float(figures.get("inactive_file", 0))  # which the system gives up as soon as it is asked to
     return min(free, float(limit) - float(used) + files)
+
+
+def memory_note(config: RunConfig, graphs: PackedGraphs) -> str:
+    """What a step of a full bag holds, in words; empty for models that hold few copies of a graph."""
+    system, settings = chosen_system(config)
+    most = getattr(settings, "max_rows", None)
+    if most is None or system.copies(settings, MANY_NODES) < MANY_NODES:
+        return system.note
+    rows = np.sort(rows_of_graphs(config, graphs.num_nodes))[::-1]
+    size = min(config.fit.batch_size, len(rows))
+    usual, worst, width = round(float(rows.mean()) * size), int(rows[:size].sum()), getattr(settings, "channels", None)
+    megabytes = f", about {usual * width * BYTES / 1e6:,.0f} MB per layer" if isinstance(width, int) else ""
+    text = (
+        f"a batch of {size} graphs has about {usual:,} pairs of nodes{megabytes}, at worst {worst:,}"
+        f" (max_rows is {most:,}); for less, lower --fit.batch_size, or take a policy with few picks"
+    )
+    return f"{system.note}; {text}" if system.note else text

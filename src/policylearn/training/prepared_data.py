@@ -10,11 +10,10 @@ from typing import Any, Protocol, runtime_checkable
 from policylearn.data import DataError, Dataset, PackedGraphs, Task
 from policylearn.data.structures import REAL_COLUMNS
 from policylearn.data.transforms import Progress, Transform, apply, fit_apply, transform_cache
-from policylearn.models import Inputs
+from policylearn.models import Inputs, chosen_system
 from policylearn.nn import DESCRIPTORS, Features
-from policylearn.settings.run_config import POLICY, DataConfig, RunConfig
+from policylearn.settings.run_config import DataConfig, RunConfig
 from policylearn.training.data_source import Source
-from policylearn.training.systems import system_transforms
 
 GRAPHS_PER_WORKER = 1000
 """Fewer are not worth a process of their own."""
@@ -59,10 +58,13 @@ def prepare_data(config: RunConfig, source: Source, fold: int = 0, *, listeners:
         listeners: told how far it is, those that are a `TransformListener`.
     """
     dataset = source.dataset
-    asked = system_transforms(config, make_inputs(dataset.task, source, dataset.graphs, ()))
+    system, settings = chosen_system(config)
+    inputs = make_inputs(dataset.task, source, dataset.graphs, ())
+    specs = system.transforms(settings, inputs)
+    asked = [Transform.from_json({"name": name, **dict(given)}) for name, given in specs]
     chosen = [transform for transform in chosen_transforms(config.data) if transform not in asked]
     if not asked and not chosen:
-        return PreparedData(dataset, (), make_inputs(dataset.task, source, dataset.graphs, ()))
+        return PreparedData(dataset, (), inputs)
 
     def fitted_on(graphs: PackedGraphs, transforms: Sequence[Transform]) -> tuple[tuple[Transform, ...], PackedGraphs]:
         return fit_apply(
@@ -75,7 +77,7 @@ def prepare_data(config: RunConfig, source: Source, fold: int = 0, *, listeners:
         )
 
     of_model, graphs = fitted_on(dataset.graphs, asked)
-    read = {*graphs.structures, REAL_COLUMNS} | ({DESCRIPTORS} if config.model == POLICY else set())
+    read = {*graphs.structures, REAL_COLUMNS, *system.reads}
     of_user, graphs = fitted_on(graphs, chosen)
     fitted, unread = of_model + of_user, graphs.structures.keys() - read
     if unread:

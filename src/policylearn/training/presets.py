@@ -1,61 +1,44 @@
-"""The settings that each dataset declares for each policy; the paper's own are YAML files beside the code."""
+"""The settings that a run starts from: those of its dataset, its recipe and its model."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 from policylearn.data.convert import is_table
 from policylearn.data.datasets import CATALOG, find_entry
 from policylearn.data.synthetic import is_synthetic, synthetic_names
-from policylearn.settings import PolicyName
-from policylearn.settings.parsing import ConfigError, changed, merged, nested, read_config
-from policylearn.settings.run_config import POLICY, RecipeName, RunConfig
-from policylearn.training.recipes import recipe_settings
-from policylearn.training.systems import chosen_system
-from policylearn.wording import hint
+from policylearn.models import chosen_system
+from policylearn.settings.run_config import RecipeName, RunConfig, changed, read_yaml
+from policylearn.settings.schema import merged, nested
 
-MANY_PICKS = 3
-"""From this T on, a file with the suffix ``-t3`` holds where there is one."""
-STAND_INS = {"degree": "random", "centrality": "random"}
-"""The paper does not train with these; they differ from the other in which nodes they pick alone."""
-WITHOUT_PICKS = ("full", "none")
+MODERN: dict[str, Any] = {
+    "optim": {
+        "optimizer": "adamw",
+        "learning_rate": 1e-3,
+        "selection_learning_rate": 1e-3,
+        "weight_decay": 1e-2,
+        "eps": 1e-8,
+        "schedule": "cosine",
+        "warmup": 0.05,
+        "gradient_clip": 1.0,
+    },
+}
+"""AdamW, warm-up and cosine, clipped gradients."""
 
-
-def preset(
-    dataset: str, policy: str, picks: int, recipe: RecipeName | None = None, *, model: str = POLICY
-) -> RunConfig:
-    """The settings of a dataset and a policy: what the command takes, and what Python should start from.
-
-    Args:
-        dataset: a name as in ``policylearn datasets``, a packed .npz or a CSV.
-        policy: learned, random, full, none, degree or centrality.
-        picks: T; policies without picks do not read it.
-        recipe: `paper` or `modern`; None is `modern` for a table of SMILES and `paper` for everything else.
-        model: `policy`, or a system by its name, which reads neither policy nor picks.
-    """
-    if model != POLICY:
-        return _system_preset(dataset, model, recipe)
-    policies = get_args(PolicyName)
-    if policy not in policies:
-        way_out = hint(policy, policies, f"the policies are {', '.join(policies)}")
-        raise ConfigError(f"there is no policy '{policy}'; {way_out}")
-    if picks < 0:
-        raise ConfigError(f"'picks' must be >= 0 (got {picks}); the policy 'full' marks every node")
-    chosen = {"name": policy, "picks": 0 if policy in WITHOUT_PICKS else picks}
-    found = find_preset(dataset, policy, picks)
-    base = read_config(found) if isinstance(found, Path) else changed(RunConfig(), dict(found or {}), dataset)
-    table = is_table(dataset)
-    chosen_recipe = recipe if recipe is not None else ("modern" if table else "paper")
-    base = changed(base, recipe_settings(chosen_recipe, table=table), chosen_recipe)
-    return changed(base, {"data": {"name": dataset}, "selection": chosen}, f"{dataset}/{policy}")
+FOR_TABLES: dict[str, Any] = {
+    "data": {"transforms": {"walk_encoding": {}, "descriptors": {}}},
+    "fit": {"epochs": 30, "batch_size": 64, "keep": "last"},
+}
+"""What a table of SMILES has besides: walk encodings of the atoms, descriptors beside the graph's vector, and the last
+epoch's weights, since choosing on a small validation part overfits the choice of the epoch."""
 
 
 def run_config(
     data: str | Path, settings: Mapping[str, Any] | None = None, *, source: str = "the settings"
 ) -> RunConfig:
-    """What ``policylearn train DATA`` trains: the settings of the data (see `preset`), and those given over them.
+    """What ``policylearn train DATA`` trains: the settings of the data and the model, and those given over them.
 
     Args:
         data: a name as in ``policylearn datasets``, a packed .npz or a table of SMILES.
@@ -65,42 +48,38 @@ def run_config(
     given = merged(nested(dict(settings or {})), {"data": {"name": str(data)}})
     if isinstance(given["data"].get("target"), str):
         given["data"]["target"] = [given["data"]["target"]]
-    usual, selection = RunConfig(), given.get("selection")
-    chosen = selection if isinstance(selection, Mapping) else {}
-    base = preset(
-        str(data),
-        chosen.get("name", usual.selection.name),
-        chosen.get("picks", usual.selection.picks),
-        given.get("recipe"),
-        model=given.get("model", usual.model),
-    )
-    return changed(base, given, source)
+    wanted = changed(RunConfig(), given, source)
+    return changed(preset(wanted, given.get("recipe")), given, source)
 
 
-def _system_preset(dataset: str, model: str, recipe: RecipeName | None) -> RunConfig:
-    """The settings that a dataset declares for a system; the system's own where it declares none."""
-    found = None if _is_own(dataset) else find_entry(dataset, tuple(synthetic_names())).find_presets().get(model)
-    base = read_config(found) if isinstance(found, Path) else changed(RunConfig(), dict(found or {}), dataset)
-    chosen_recipe = recipe if recipe is not None else ("modern" if is_table(dataset) else "paper")
-    base = changed(base, recipe_settings(chosen_recipe, table=False), chosen_recipe)
-    config = changed(base, {"model": model, "data": {"name": dataset}}, f"{dataset}/{model}")
-    chosen_system(config)  # a wrong name is said before data are read
-    return config
+def preset(config: RunConfig, recipe: RecipeName | None = None) -> RunConfig:
+    """The settings to start from for the data and the model of a configuration.
+
+    Args:
+        config: names the data, and chooses the model by its settings.
+        recipe: `paper` or `modern`; None is `modern` for a table of SMILES and `paper` for everything else.
+    """
+    dataset, table = config.data.name, is_table(config.data.name)
+    system, chosen = chosen_system(config)
+    named = "modern" if table and recipe is None else recipe or "paper"
+    find = _declared(dataset)
+    found = find(system.name) if system.presets is None else system.presets(chosen, find)
+    base = changed(RunConfig(), found or {}, dataset)
+    training = {} if named == "paper" else merged(MODERN, FOR_TABLES if table and system.reads else {})
+    training = merged(training, system.recipe(named, table))
+    return changed(base, {**training, "recipe": named, "model": config.model}, f"{dataset}/{system.name}")
 
 
-def _is_own(dataset: str) -> bool:
-    """Whether data are somebody's own, or drawn."""
-    return dataset.endswith(".npz") or is_table(dataset) or is_synthetic(dataset)
+def _declared(dataset: str) -> Callable[[str], Mapping[str, Any] | None]:
+    """A look-up of the settings that the dataset's entry declares; data without an entry declares none."""
+    own = not dataset or dataset.endswith(".npz") or is_table(dataset) or is_synthetic(dataset)
+    presets = {} if own else find_entry(dataset, tuple(synthetic_names())).find_presets()
 
+    def find(name: str) -> Mapping[str, Any] | None:
+        found = presets.get(name)
+        return read_yaml(found) if isinstance(found, Path) else found
 
-def find_preset(dataset: str, policy: str, picks: int) -> Path | Mapping[str, Any] | None:
-    """What the dataset's entry declares; None for data without settings, a `DataError` for an unknown name."""
-    if _is_own(dataset):
-        return None
-    presets = find_entry(dataset, tuple(synthetic_names())).find_presets()
-    name = STAND_INS.get(policy, policy)
-    many = presets.get(f"{name}-t{MANY_PICKS}") if picks >= MANY_PICKS else None
-    return many or presets.get(name)
+    return find
 
 
 def preset_names() -> tuple[str, ...]:

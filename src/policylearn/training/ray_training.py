@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import tempfile
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -52,7 +51,7 @@ def train_on_ray(config: RunConfig, folder: str | Path, *, members: int = 1, res
 
 def for_workers(config: RunConfig) -> RunConfig:
     """The configuration as each worker takes it: its data found from any folder, and Ray decides on the processes."""
-    return replace(with_absolute_data(config), fit=replace(config.fit, devices=1))
+    return with_absolute_data(config).replace(fit=config.fit.replace(devices=1))
 
 
 def train_in_worker(job: dict[str, Any]) -> None:

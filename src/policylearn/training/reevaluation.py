@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from typing import Literal
 
@@ -12,7 +12,7 @@ import torch
 from policylearn.data import BatchLoader, DataError
 from policylearn.settings.run_files import RunError
 from policylearn.training.data_source import load_source
-from policylearn.training.evaluation import measure
+from policylearn.training.evaluation import evaluate
 from policylearn.training.prepared_data import apply_stored, count_workers
 from policylearn.training.runs import Run, RunFacts
 
@@ -29,7 +29,6 @@ class Reevaluation:
         value: of the metric.
         logged: what the run wrote down for this part; None where it did not.
         graphs: how many the part holds.
-        picks: mean picks per graph, where the policy decides by itself when to stop; None elsewhere.
     """
 
     metric: str
@@ -37,7 +36,6 @@ class Reevaluation:
     value: float
     logged: float | None
     graphs: int
-    picks: float | None = None
 
 
 def reevaluate(
@@ -45,7 +43,6 @@ def reevaluate(
     *,
     part: SplitPart = "test",
     data: str | None = None,
-    draws: int = 1,
     progress: Callable[[int, int], None] | None = None,
 ) -> Reevaluation:
     """The metric of a run, with its own batch size and threads, so that it equals the logged one to the last digit.
@@ -54,11 +51,10 @@ def reevaluate(
         run: a finished run.
         part: of the data.
         data: where the same data is now, if it has moved.
-        draws: more than one averages outputs over so many drawn bags of each graph; then nothing was logged.
         progress: told how far a table has been read.
     """
     facts = run.facts
-    config = run.config.data if data is None else replace(run.config.data, name=data)
+    config = run.config.data if data is None else run.config.data.replace(name=data)
     try:
         source = load_source(config, progress)
     except DataError as error:
@@ -85,11 +81,10 @@ def reevaluate(
     threads = torch.get_num_threads()
     torch.set_num_threads(facts.threads)
     try:
-        found = measure(run.build(), batches, facts.task, draws=draws)
+        value = evaluate(run.build(), batches, facts.task)
     finally:
         torch.set_num_threads(threads)
-    logged = run.metrics.get(part) if draws == 1 else None
-    return Reevaluation(facts.task.metric, part, found.value, logged, len(indices), found.picks)
+    return Reevaluation(facts.task.metric, part, value, run.metrics.get(part), len(indices))
 
 
 def other_versions(facts: RunFacts) -> str:

@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from policylearn.settings.flat import differences, flat
+from policylearn.models import complete
+from policylearn.settings.flat import differences
 from policylearn.settings.run_config import RunConfig
 from policylearn.settings.run_files import FACTS, METRICS, RunError, RunFiles, read_run_files
 from policylearn.training.checkpoints import CHECKPOINTS, newest_readable
 from policylearn.training.data_source import Source
 from policylearn.training.processes import by_first, is_first_process, note
-from policylearn.training.systems import complete
 
 OWN_RUNS = {"fold-*": "the folds of a run", "member-*": "the members of an ensemble"}
 NOT_COMPARED = ("data.name", "fit.epochs")
@@ -64,7 +64,7 @@ def holds_work(folder: Path) -> bool:
 
 
 @dataclass(frozen=True)
-class Begun:
+class ResumeState:
     """What a folder that is resumed holds.
 
     Args:
@@ -78,7 +78,7 @@ class Begun:
     keeps_files: bool = False
 
 
-def look_into(folder: Path, config: RunConfig, source: Source, fold: int) -> Begun:
+def look_into(folder: Path, config: RunConfig, source: Source, fold: int) -> ResumeState:
     """What to continue from; a `RunError` where the folder holds another run, with the difference.
 
     Args:
@@ -92,7 +92,9 @@ def look_into(folder: Path, config: RunConfig, source: Source, fold: int) -> Beg
             raise RunError(f"{folder}: holds {what}, not one run; continue as it was begun, or choose another folder")
     checkpoint = newest_readable(folder / CHECKPOINTS)
     if not (folder / FACTS).exists() or (checkpoint is None and not (folder / METRICS).exists()):
-        return Begun(checkpoint)  # nothing that could be lost or mistaken; 0.1 wrote its settings at the end alone
+        return ResumeState(
+            checkpoint
+        )  # nothing that could be lost or mistaken; 0.1 wrote its settings at the end alone
     stored = read_run_files(folder)
     found = [*data_differences(stored, source, fold), *setting_differences(stored.config, config)]
     if found:
@@ -104,7 +106,7 @@ def look_into(folder: Path, config: RunConfig, source: Source, fold: int) -> Beg
     return _epochs_left(folder, stored, config, checkpoint)
 
 
-def _epochs_left(folder: Path, stored: RunFiles, config: RunConfig, checkpoint: Path | None) -> Begun:
+def _epochs_left(folder: Path, stored: RunFiles, config: RunConfig, checkpoint: Path | None) -> ResumeState:
     before, now = stored.config.fit.epochs, config.fit.epochs
     if now < before:
         raise RunError(
@@ -114,9 +116,9 @@ def _epochs_left(folder: Path, stored: RunFiles, config: RunConfig, checkpoint: 
     if not stored.metrics:
         if now > before:
             note(f"{folder}: continues to {now} epochs instead of {before}{_other_rates(config)}")
-        return Begun(checkpoint)
+        return ResumeState(checkpoint)
     if now == before:
-        return Begun(checkpoint, stored.metrics)
+        return ResumeState(checkpoint, stored.metrics)
     if stored.metrics["epochs"] < before:
         raise RunError(
             f"{folder}: stopped by itself after {stored.metrics['epochs']} of {before} epochs, so more of them would"
@@ -128,7 +130,7 @@ def _epochs_left(folder: Path, stored: RunFiles, config: RunConfig, checkpoint: 
             " another folder with -o"
         )
     note(f"{folder}: was finished with {before} epochs and continues to {now}{_other_rates(config)}")
-    return Begun(checkpoint, keeps_files=True)
+    return ResumeState(checkpoint, keeps_files=True)
 
 
 def _other_rates(config: RunConfig) -> str:
@@ -155,8 +157,6 @@ def data_differences(stored: RunFiles, source: Source, fold: int) -> Iterator[st
 
 def setting_differences(stored: RunConfig, config: RunConfig) -> Iterator[str]:
     """How the settings of a run differ from those at hand, in words."""
-    ours, usual = complete(config), flat(RunConfig())
-    theirs = flat(stored)
-    for key, value in differences(ours, stored, RunConfig()).items():
+    for key, (ours, theirs) in differences(complete(config), complete(stored)).items():
         if key not in NOT_COMPARED:
-            yield f"its {key} is {theirs.get(key, usual.get(key))}, not {value}"
+            yield f"its {key} is {theirs}, not {ours}"

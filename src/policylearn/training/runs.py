@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import warnings
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -19,15 +19,15 @@ from policylearn.data.convert import is_table
 from policylearn.data.structures import REAL_COLUMNS
 from policylearn.data.transforms import Transform
 from policylearn.fast import accelerate
-from policylearn.models import Inputs, ModelConfig, build_model
+from policylearn.models import Inputs, chosen_system, complete
 from policylearn.nn import DESCRIPTORS, Features
+from policylearn.registry import IMPORTED
+from policylearn.settings import ConfigError
 from policylearn.settings.notes import RunNote
-from policylearn.settings.parsing import to_yaml
 from policylearn.settings.provenance import system, versions
-from policylearn.settings.run_config import RunConfig
+from policylearn.settings.run_config import RunConfig, to_yaml
 from policylearn.settings.run_files import CONFIG, FACTS, FORMAT, METRICS, WEIGHTS, RunError, read_run_files
 from policylearn.training.prepared_data import add_real, learned_of
-from policylearn.training.systems import chosen_system, complete
 
 
 @dataclass(frozen=True)
@@ -46,6 +46,7 @@ class RunFacts:
         depends_on_batch: whether an output may depend on the other graphs of its batch.
         transforms: of the data, with what they learned, as JSON.
         columns: numbers of nodes and of graphs that structures add, by the structure's name.
+        plugins: files of the user that were imported for the training.
         versions: of the packages.
         machine: what it ran on.
         format: of the folder.
@@ -62,6 +63,7 @@ class RunFacts:
     depends_on_batch: bool
     transforms: list[dict[str, Any]] = field(default_factory=list)
     columns: dict[str, int] = field(default_factory=dict)
+    plugins: list[str] = field(default_factory=lambda: list(IMPORTED))
     versions: dict[str, str] = field(default_factory=versions)
     machine: str = field(default_factory=system)
     format: int = FORMAT
@@ -89,11 +91,29 @@ class Run:
     facts: RunFacts
     metrics: dict[str, Any]
 
+    @property
+    def label(self) -> str:
+        """What was trained, in a word: ``learned-t2``, ``sun``."""
+        system, settings = chosen_system(self.config)
+        return system.label_of(settings)
+
+    @property
+    def model_facts(self) -> dict[str, Any]:
+        """What was trained, in a few words: the model, and of Policy-learn the policy and its picks."""
+        system, settings = chosen_system(self.config)
+        return {"model": self.config.model, **system.facts(settings)}
+
     def build(self) -> nn.Module:
         """The trained model."""
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", RunNote)  # it was said when the model was trained
-            model = make_model(self.config, self.facts.inputs)
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", RunNote)  # it was said when the model was trained
+                model = make_model(self.config, self.facts.inputs)
+        except ConfigError as error:
+            own = f"; it was trained with {', '.join(self.facts.plugins)}: give it with --plugin" * bool(
+                self.facts.plugins
+            )
+            raise RunError(f"{self.folder}: {error}{own}") from None
         if self.config.fit.precision == "64-true":
             model.double()
         path = self.folder / WEIGHTS
@@ -110,30 +130,8 @@ class Run:
 
 def make_model(config: RunConfig, inputs: Inputs) -> nn.Module:
     """The model that a configuration describes for this data, accelerated where that is possible here."""
-    chosen = chosen_system(config)
-    if chosen is not None:
-        system, settings = chosen
-        built = system.build(settings, inputs)
-        assert isinstance(built, nn.Module), f"'{system.name}' builds a module"
-        return accelerate(built)
-    model = build_model(
-        ModelConfig(
-            node_features=inputs.node_features,
-            edge_features=inputs.edge_features,
-            outputs=inputs.outputs,
-            level=inputs.level,
-            prediction=config.prediction,
-            policy=config.selection,
-            pooling=config.pooling,
-            readout=config.readout,
-            order=config.order,
-            bag=config.bag,
-            descriptors=inputs.descriptors,
-            descriptor_dropout=config.descriptor_dropout,
-            descriptor_heads=config.heads_over(inputs.descriptors, regression=inputs.regression),
-        )
-    )
-    return accelerate(model)
+    system, settings = chosen_system(config)
+    return accelerate(system.build(settings, inputs))
 
 
 def save_settings(folder: Path, config: RunConfig, facts: RunFacts) -> None:
@@ -159,7 +157,7 @@ def with_absolute_data(config: RunConfig) -> RunConfig:
     path = Path(config.data.name)
     if not (is_table(config.data.name) or path.suffix == ".npz") or not path.is_file():
         return config
-    return replace(config, data=replace(config.data, name=str(path.resolve())))
+    return config.replace(data=config.data.replace(name=str(path.resolve())))
 
 
 def load_run(folder: str | Path) -> Run:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
 import torch
@@ -24,7 +23,7 @@ from policylearn.nn import (
 )
 from policylearn.nn.cell_layers import DIMENSIONS, CellComplex, CellLayer, CellNorm
 from policylearn.settings import NodePooling
-from policylearn.settings.ranges import DropShare, Positive
+from policylearn.settings.schema import DropShare, Positive, Settings
 
 CellFeatures = Literal["embedding", "mean", "sum"]
 
@@ -111,8 +110,7 @@ class CIN(nn.Module):
         return [functional.dropout(one, self.input_dropout, self.training) for one in (nodes, edges, rings)]
 
 
-@dataclass(frozen=True)
-class CINSettings:
+class CINSettings(Settings, frozen=True):
     """The run on ZINC; it has 1.70 M weights, above the 500,000 of the table that quotes it."""
 
     layers: Positive = 4
@@ -140,8 +138,7 @@ class CINSettings:
     """Before the last map."""
 
 
-@dataclass(frozen=True)
-class CINSmallSettings(CINSettings):
+class CINSmallSettings(CINSettings, frozen=True):
     """The authors' own small run on ZINC, of 131,000 weights."""
 
     layers: Positive = 2
@@ -150,8 +147,7 @@ class CINSmallSettings(CINSettings):
     """Width C."""
 
 
-@dataclass(frozen=True)
-class SINSettings(CINSettings):
+class SINSettings(CINSettings, frozen=True):
     """The run on Reddit-Binary: triangles instead of rings, no norms."""
 
     channels: Positive = 64

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
 import torch
@@ -31,11 +30,10 @@ from policylearn.nn import (
     segment_sum,
 )
 from policylearn.policies import FullPolicy, Policy, RandomPolicy
-from policylearn.settings.ranges import DropShare, NotNegative, Positive, Seed
+from policylearn.settings.schema import DropShare, NotNegative, Positive, Seed, Settings
 
 
-@dataclass(frozen=True)
-class DSGNNSettings:
+class DSGNNSettings(Settings, frozen=True):
     """DS-GNN with a copy per node."""
 
     form: GINForm = "ogb"
@@ -60,8 +58,7 @@ class DSGNNSettings:
     """Rows (node and copy) held at once; more are refused in training and taken in pieces at inference."""
 
 
-@dataclass(frozen=True)
-class RandomDSGNNSettings(DSGNNSettings):
+class RandomDSGNNSettings(DSGNNSettings, frozen=True):
     """DS-GNN with few copies, drawn uniformly."""
 
     picks: NotNegative = 2

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import torch
 from torch import Tensor, nn
 
@@ -20,11 +18,10 @@ from policylearn.nn import (
     dtype_of,
 )
 from policylearn.policies import FullPolicy, Policy, RandomPolicy
-from policylearn.settings.ranges import NotNegative, Positive, Seed
+from policylearn.settings.schema import NotNegative, Positive, Seed, Settings
 
 
-@dataclass(frozen=True)
-class DSSGNNSettings:
+class DSSGNNSettings(Settings, frozen=True):
     """DSS-GNN with a copy per node."""
 
     form: GINForm = "ogb"
@@ -42,8 +39,7 @@ class DSSGNNSettings:
     """Rows (node and copy) held at once; more are refused."""
 
 
-@dataclass(frozen=True)
-class RandomDSSGNNSettings(DSSGNNSettings):
+class RandomDSSGNNSettings(DSSGNNSettings, frozen=True):
     """DSS-GNN with few copies, drawn uniformly."""
 
     picks: NotNegative = 2

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import sqrt
 
 import torch
@@ -20,7 +19,7 @@ from policylearn.nn import (
     node_numbers,
     node_width,
 )
-from policylearn.settings.ranges import DropShare, Positive
+from policylearn.settings.schema import DropShare, Positive, Settings
 
 WALKS, LAPLACIAN = "walk_encoding", "laplacian_encoding"
 """The structures of these names, of the transforms of the same names."""
@@ -141,8 +140,7 @@ class EncodedGIN(nn.Module):
         return output
 
 
-@dataclass(frozen=True)
-class EncodedGINSettings:
+class EncodedGINSettings(Settings, frozen=True):
     """The baseline on Alchemy."""
 
     layers: Positive = 6

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal
 
 import torch
@@ -24,7 +23,7 @@ from policylearn.nn import (
     segment_sum,
 )
 from policylearn.settings import NodePooling
-from policylearn.settings.ranges import DropShare, NotNegative, Positive
+from policylearn.settings.schema import DropShare, NotNegative, Positive, Settings
 
 StatePart = Literal["centroid", "subgraph", "context"]
 Joining = Literal["concat", "add"]
@@ -206,8 +205,7 @@ def pooled(rows: Tensor, group: Tensor, count: int, how: NodePooling) -> Tensor:
     return (segment_sum if how == "sum" else group_mean)(rows, group, count)
 
 
-@dataclass(frozen=True)
-class GNNAKSettings:
+class GNNAKSettings(Settings, frozen=True):
     """GNN-AK as published for ZINC: 521,095 weights there; a width of 124 stays below 500,000."""
 
     channels: Positive = 128
@@ -236,8 +234,7 @@ class GNNAKSettings:
             raise ValueError(f"'hops' must be < {HOPS_KNOWN - 1} where distances are embedded (got {self.hops})")
 
 
-@dataclass(frozen=True)
-class GNNAKPlusSettings(GNNAKSettings):
+class GNNAKPlusSettings(GNNAKSettings, frozen=True):
     """GNN-AK+ as published for ZINC: 924,679 weights there; a width of 90 stays below 500,000."""
 
     hop_channels: NotNegative = 16

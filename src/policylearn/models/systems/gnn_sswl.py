@@ -12,7 +12,7 @@ from policylearn.bags import MAX_ROWS, Bag, Graphs, Selection, attached, check_r
 from policylearn.models.protocol import AnyBatch, mean_loss
 from policylearn.models.registry import Inputs, System, TransformSpec, built, register
 from policylearn.nn import MLP, Features, NodeEncoder, NormedMLP, RowBatchNorm, build_gin, segment_sum
-from policylearn.settings.ranges import Positive
+from policylearn.settings.schema import Positive, Settings
 
 
 @dataclass(frozen=True)
@@ -134,8 +134,7 @@ class GNNSSWL(nn.Module):
         return output
 
 
-@dataclass(frozen=True)
-class GNNSSWLSettings:
+class GNNSSWLSettings(Settings, frozen=True):
     """The published runs on ZINC: 272,653 weights, with the pairs (v, v) 385,555."""
 
     channels: Positive = 96

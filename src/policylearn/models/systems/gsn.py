@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
@@ -23,7 +22,7 @@ from policylearn.nn import (
     one_hot,
     segment_sum,
 )
-from policylearn.settings.ranges import Positive
+from policylearn.settings.schema import Positive, Settings
 
 CODES = "cycle_code"
 
@@ -124,8 +123,7 @@ class GSN(nn.Module):
         return states
 
 
-@dataclass(frozen=True)
-class GSNSettings:
+class GSNSettings(Settings, frozen=True):
     """The run of about 500,000 weights on ZINC."""
 
     layers: Positive = 4

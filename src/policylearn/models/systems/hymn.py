@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
@@ -25,7 +23,7 @@ from policylearn.nn import (
 )
 from policylearn.policies import RankedPolicy
 from policylearn.settings import NodePooling
-from policylearn.settings.ranges import DropShare, NotNegative, Positive
+from policylearn.settings.schema import DropShare, NotNegative, Positive, Settings
 
 TERMS = "closed_walks"
 TIES = 1e-6
@@ -153,8 +151,7 @@ class GeluHead(nn.Module):
         return rows
 
 
-@dataclass(frozen=True)
-class HyMNSettings:
+class HyMNSettings(Settings, frozen=True):
     """The run on ZINC, of 497,283 weights."""
 
     picks: NotNegative = 1

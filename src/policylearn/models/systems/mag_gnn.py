@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
 import torch
@@ -14,7 +13,7 @@ from policylearn.models.registry import Inputs, System, register
 from policylearn.nn import Features, NodeEncoder, segment_mean
 from policylearn.nn.tuple_layers import MarkEncoder, NormedLinear, tuple_bag, tuple_layers
 from policylearn.policies.tuple_agent import Replay, TupleAgent, evaluating
-from policylearn.settings.ranges import NotNegative, Positive, Seed, Share
+from policylearn.settings.schema import NotNegative, Positive, Seed, Settings, Share
 
 Regime = Literal["simul", "ord", "pre"]
 Reward = Literal["error", "probability"]
@@ -172,8 +171,7 @@ class MAGGNN(nn.Module):
         return Objective(torch.as_tensor(loss), mean, outputs[-1], costs[-1])
 
 
-@dataclass(frozen=True)
-class MAGGNNSettings:
+class MAGGNNSettings(Settings, frozen=True):
     """The run on ZINC."""
 
     tuples: Positive = 1

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -21,7 +20,7 @@ from policylearn.nn import (
     labelled_ego_nets,
     segment_sum,
 )
-from policylearn.settings.ranges import DropShare, Positive
+from policylearn.settings.schema import DropShare, Positive, Settings
 
 
 class VirtualUpdate(nn.Module):
@@ -110,8 +109,7 @@ class NGNN(nn.Module):
         return h
 
 
-@dataclass(frozen=True)
-class NGNNSettings:
+class NGNNSettings(Settings, frozen=True):
     """The published run on ogbg-molhiv."""
 
     channels: Positive = 300

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import torch
 from torch import Tensor, nn
 
@@ -19,7 +17,7 @@ from policylearn.nn import (
     StreamLayer,
     build_gin,
 )
-from policylearn.settings.ranges import NotNegative, Positive
+from policylearn.settings.schema import NotNegative, Positive, Settings
 
 
 class NGNNSun(nn.Module):
@@ -74,8 +72,7 @@ class NGNNSun(nn.Module):
         return self.rule(graphs, Selection(every_root(graphs)), unmarked=False)
 
 
-@dataclass(frozen=True)
-class NGNNSunSettings:
+class NGNNSunSettings(Settings, frozen=True):
     """SUN's settings for DS-GNN on ZINC, as wide as 500,000 weights allow: 457,543."""
 
     channels: Positive = 64

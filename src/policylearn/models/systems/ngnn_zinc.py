@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
 import torch
@@ -22,7 +21,7 @@ from policylearn.nn import (
     build_gin,
     labelled_ego_nets,
 )
-from policylearn.settings.ranges import Positive
+from policylearn.settings.schema import Positive, Settings
 
 TYPE_CHANNELS = 8
 """Width of the embedded node type; the type stands beside it as a plain number."""
@@ -98,8 +97,7 @@ class NGNNZinc(nn.Module):
         return output
 
 
-@dataclass(frozen=True)
-class NGNNZincSettings:
+class NGNNZincSettings(Settings, frozen=True):
     """The defaults of the published script; height and labels as in the group's command for ZINC."""
 
     channels: Positive = 64

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
 import torch
@@ -20,21 +19,20 @@ from policylearn.nn import (
     segment_sum,
 )
 from policylearn.policies import Imle, keep_best, node_uniform
-from policylearn.settings.ranges import AboveZero, Amount, AnyWhole, DropShare, NotNegative, Positive, Seed
+from policylearn.settings.schema import AboveZero, Amount, DropShare, NotNegative, Positive, Seed, Settings
 
 OSANForm = Literal["zinc", "ogb", "alchemy"]
 VOTE_NOISE = 0.1
 
 
-@dataclass(frozen=True)
-class RandomOSANSettings:
+class RandomOSANSettings(Settings, frozen=True):
     """Copies that each keep nodes drawn uniformly, and the whole graph."""
 
     form: OSANForm = "ogb"
     """The authors' network for which data: 'zinc' (GINE), 'ogb' (OGB's GIN) or 'alchemy' (Set2Set)."""
     picks: NotNegative = 10
     """T, copies besides the whole graph."""
-    keep: AnyWhole = -1
+    keep: int = -1
     """Nodes that each copy keeps; a negative number is how many it loses. Never all."""
     remove_rows: bool = True
     """Whether masked nodes are left out, or only lose their edges."""
@@ -50,8 +48,7 @@ class RandomOSANSettings:
     """Of the draws in evaluation."""
 
 
-@dataclass(frozen=True)
-class OSANSettings(RandomOSANSettings):
+class OSANSettings(RandomOSANSettings, frozen=True):
     """Copies that each keep the nodes that a network scores highest, and the whole graph."""
 
     aux_weight: Amount = 1.0

@@ -177,7 +177,7 @@ class WeightedGIN(nn.Module):
         else:
             term = self.edges(graphs)
         summed = gine_sum(states, copies.bag, 1 + self.eps, term.values, term.index, copies.weights)
-        out: Tensor = self.lin2(torch.relu(self.norm(self.lin1(summed), copies.bag.side_by_side)))
+        out: Tensor = self.lin2(torch.relu(self.norm(self.lin1(summed))))
         return out
 
 
@@ -274,7 +274,7 @@ class GINENetwork(nn.Module):
     def encode(self, x: Tensor, graphs: Graphs, copies: MaskedCopies) -> Tensor:
         """All layers, ``(R, D) -> (R, C)``."""
         for conv, norm in zip(self.convs, self.norms, strict=True):
-            y = self.dropout(torch.relu(norm(conv(x, graphs, copies), copies.bag.side_by_side)))
+            y = self.dropout(torch.relu(norm(conv(x, graphs, copies))))
             x = (x + y) / math.sqrt(2) if x.shape == y.shape else y
         return x
 
@@ -310,7 +310,7 @@ class OGBNetwork(nn.Module):
         """Outputs, ``(G, outputs)``."""
         x = copies.bag.spread(self.node_encoder(graphs))
         for depth, (conv, norm) in enumerate(zip(self.convs, self.norms, strict=True), start=1):
-            x = norm(conv(x, graphs, copies), copies.bag.side_by_side)
+            x = norm(conv(x, graphs, copies))
             x = self.dropout(torch.relu(x) if depth < len(self.convs) else x)
         output: Tensor = self.out(copies.mean_of_copies(copies.mean_of_nodes(x)))
         return output

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import cast
 
@@ -24,7 +23,7 @@ from policylearn.nn import (
     require_edges,
     segment_sum,
 )
-from policylearn.settings.ranges import DropShare, NotNegative, Positive
+from policylearn.settings.schema import DropShare, NotNegative, Positive, Settings
 
 VARIANCE_FLOOR = 1e-5
 
@@ -216,8 +215,7 @@ class PNA(nn.Module):
         return each.index_select(0, graphs.adjacency.edge)
 
 
-@dataclass(frozen=True)
-class PNASettings:
+class PNASettings(Settings, frozen=True):
     """The run of about 500,000 weights on ZINC (369,235 counted)."""
 
     layers: Positive = 16

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
 import torch
@@ -25,7 +24,7 @@ from policylearn.nn import (
     node_width,
 )
 from policylearn.policies import Deck, RandomDeck
-from policylearn.settings.ranges import DropShare, Positive, Seed
+from policylearn.settings.schema import DropShare, Positive, Seed, Settings
 
 Base = Literal["gine", "gcn"]
 
@@ -134,8 +133,7 @@ class ReconstructionGNN(nn.Module):
         return torch.cat(states, dim=1)
 
 
-@dataclass(frozen=True)
-class ReconstructionSettings:
+class ReconstructionSettings(Settings, frozen=True):
     """The published network, with all members that lack one node; for OGB's data no settings are published."""
 
     base: Base = "gine"

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import torch
 from torch import Tensor, nn
 
@@ -31,11 +29,10 @@ from policylearn.nn import (
     segment_sum,
 )
 from policylearn.policies import FullPolicy
-from policylearn.settings.ranges import DropShare, NotNegative, Positive
+from policylearn.settings.schema import DropShare, NotNegative, Positive, Settings
 
 
-@dataclass(frozen=True)
-class SUNSettings:
+class SUNSettings(Settings, frozen=True):
     """SUN, with a copy per node; the authors' settings on ogbg-molhiv by default."""
 
     form: GINForm = "ogb"
@@ -110,10 +107,10 @@ class SUNLayer(nn.Module):
 
         other = self.vv(root_states).index_select(0, node) + self.kk(root_states).index_select(0, copy)
         other = other + self.kv(x).index_select(0, others)
-        other = other + self.own.norm(self.own.conv(x, bag, edge_attr).index_select(0, others), 1)
+        other = other + self.own.norm(self.own.conv(x, bag, edge_attr).index_select(0, others))
         other = other + self.shared(mean, original, edge_attr).index_select(0, node)
         root = self.root(root_states) + self.shared_root(mean, original, edge_attr)
-        root = root + self.own_root.norm(self.own_root.conv(x, bag, edge_attr).index_select(0, roots), 1)
+        root = root + self.own_root.norm(self.own_root.conv(x, bag, edge_attr).index_select(0, roots))
         if self.copy_readout is not None and self.copy_readout_root is not None:
             sums = segment_sum(x, bag.copy, len(roots))  # (N, D)
             other = other + self.copy_readout(sums).index_select(0, copy)

@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, ClassVar, cast
+from typing import Any, cast
 
 import torch
 from torch import Tensor
 from torch.autograd import Function
 from torch.autograd.function import once_differentiable
 
-from policylearn.bags import NO_PICK, Members
-from policylearn.policies.draws import Pick, top_nodes
-from policylearn.policies.estimators.protocol import no_surrogate
+from policylearn.bags import Members, Selection
+from policylearn.nn import segment_argmax
+from policylearn.policies.draws import Pick
+from policylearn.policies.estimators.protocol import ESTIMATORS
+from policylearn.policies.protocol import Evidence
+from policylearn.settings.schema import AboveZero, Settings
 
 Solver = Callable[[Tensor], Tensor]
 """From scores to a choice of the same shape, such as 1 at the best nodes of each graph and 0 elsewhere."""
 
 
-@dataclass(frozen=True)
-class Imle:
+class Imle(Settings, frozen=True):
     r"""The choice itself forward, the change of the choice backward (Niepert et al., NeurIPS 2021).
 
     .. math::
@@ -28,18 +29,10 @@ class Imle:
         \nabla_\theta = m - \mathrm{solve}(\theta - \lambda\, \partial \ell / \partial m + g)
 
     with the same noise g twice. Entries of the gradient are -1, 0 and 1 where choices are of 0 and 1.
-
-    Args:
-        strength: :math:`\lambda`, how far scores are moved against the gradient of the choice.
     """
 
-    bags: ClassVar[int] = 1
-    surrogate = no_surrogate
-    strength: float = 10.0
-
-    def __post_init__(self) -> None:
-        if not self.strength > 0:
-            raise ValueError(f"'strength' must be > 0 (got {self.strength})")
+    strength: AboveZero = 10.0
+    """How far scores are moved against the gradient of the choice (lambda)."""
 
     def choose(self, scores: Tensor, noise: Tensor, solve: Solver) -> Tensor:
         """The choice for these scores and this noise; its gradient reaches the scores.
@@ -49,15 +42,19 @@ class Imle:
         """
         return cast(Tensor, _Choice.apply(scores, noise, solve, self.strength))  # type: ignore[no-untyped-call]
 
-    def draw(self, logits: Tensor, noise: Tensor, members: Members, count: int) -> Pick:
-        """See `Estimator`; marks are one at the ``count`` best nodes of each graph."""
+    def draw(self, logits: Tensor, noise: Tensor, members: Members) -> Pick:
+        """See `Estimator`; marks are one at the best node of each graph."""
+
+        def best(scores: Tensor) -> Tensor:
+            return segment_argmax(scores, members.batch, members.num_graphs)
 
         def solve(scores: Tensor) -> Tensor:
-            nodes = top_nodes(scores, members, count)
-            return torch.zeros_like(scores).index_fill(0, nodes[nodes != NO_PICK], 1.0)
+            return torch.zeros_like(scores).index_fill(0, best(scores), 1.0)
 
-        marks = self.choose(logits, noise, solve)
-        return Pick(top_nodes((logits + noise).detach(), members, count), logits, marks=marks)
+        return Pick(best((logits + noise).detach()), logits, marks=self.choose(logits, noise, solve))
+
+    def surrogate(self, selection: Selection, evidence: Evidence) -> None:
+        """See `Estimator`: the marks carry the gradient."""
 
 
 class _Choice(Function):
@@ -73,3 +70,6 @@ class _Choice(Function):
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None, None, None]:
         scores, noise, choice = ctx.saved_tensors
         return choice - ctx.solve(scores - ctx.strength * grad + noise), None, None, None
+
+
+ESTIMATORS.register("imle", Imle)

@@ -1,36 +1,33 @@
-"""What an estimator is."""
+"""What an estimator is, and the estimators by name."""
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Protocol
 
 from torch import Tensor
 
 from policylearn.bags import Members, Selection
 from policylearn.policies.draws import Pick
 from policylearn.policies.protocol import Evidence
+from policylearn.registry import Registry
+from policylearn.settings.schema import ConfigError, Settings
 
 
 class Estimator(Protocol):
     """Draws nodes in training, and says how their choice learns."""
 
-    @property
-    def bags(self) -> int:
-        """K, bags drawn per graph in a training step."""
-
-    def draw(self, logits: Tensor, noise: Tensor, members: Members, count: int) -> Pick:
-        """Draw nodes for one copy of each graph.
+    def draw(self, logits: Tensor, noise: Tensor, members: Members) -> Pick:
+        """Draw a node per graph.
 
         Args:
             logits: -inf where a node must not be picked, ``(N,)``.
             noise: Gumbel noise, ``(N,)``.
             members: the nodes of each graph.
-            count: k, nodes marked per copy.
         """
 
     def surrogate(self, selection: Selection, evidence: Evidence) -> Tensor | None:
-        """See `LearningPolicy`."""
+        """See `LearningPolicy`; None for estimators whose marks carry the gradient."""
 
 
-def no_surrogate(_estimator: Any, _selection: Selection, _evidence: Evidence) -> None:
-    """The surrogate of estimators whose marks carry the gradient: nothing is added to the loss."""
+ESTIMATORS = Registry[type[Settings]]("estimator", "policylearn.policies.estimators", ConfigError)
+"""Estimators by name; each is a class of settings whose instances are an `Estimator`."""

@@ -1,1 +1,0 @@
-"""Benchmarks: ratios of things interleaved in one run."""

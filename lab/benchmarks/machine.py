@@ -1,0 +1,33 @@
+"""What a measurement has to say about where it was made, and where it is kept."""
+
+from __future__ import annotations
+
+import json
+import os
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from policylearn.settings.provenance import commit, describe_machine, versions
+
+PROJECT = Path(__file__).parents[2]
+RESULTS = PROJECT / "results" / "bench"
+
+
+def describe() -> dict[str, Any]:
+    """Date, machine, memory and commit."""
+    pages = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    return {
+        "date": datetime.now(UTC).date().isoformat(),
+        **describe_machine(),
+        "memory_gib": round(pages / 2**30, 1),
+        "commit": commit(PROJECT / "benchmarks" / "*.py"),
+    }
+
+
+def keep(name: str, result: dict[str, Any]) -> Path:
+    """Write a result with date, machine, memory, versions and commit to ``results/bench/NAME.json``."""
+    RESULTS.mkdir(parents=True, exist_ok=True)
+    path = RESULTS / f"{name}.json"
+    path.write_text(json.dumps({"machine": describe() | {"versions": versions("numba")}, **result}, indent=2) + "\n")
+    return path

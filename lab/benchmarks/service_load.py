@@ -1,0 +1,182 @@
+"""32 clients against ``policylearn serve`` on loopback: every answer is checked; throughput, latencies, memory."""
+
+from __future__ import annotations
+
+import argparse
+import http.client
+import json
+import os
+import random
+import socket
+import statistics
+import subprocess
+import sys
+import threading
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import policylearn
+from lab.benchmarks.machine import keep
+
+GOOD = ["CCO", "c1ccccc1", "CC(=O)Oc1ccccc1C(=O)O", "CCN(CC)CC", "C1CCCCC1", "CC(C)Cc1ccc(cc1)C(C)C(=O)O", "O", "CCCl"]
+BAD = ["C1CC", "xyz", "", "C" * 400]
+BROKEN = [b"{", b'{"smiles": []}', b'{"smiles": ["C"], "path": "x"}']
+HEADERS = {"Content-Type": "application/json"}
+PATIENCE = 900
+"""Seconds after which a request that nobody answers counts as lost."""
+
+
+class Load:
+    """What all clients share."""
+
+    def __init__(self, port: int, expected: dict[str, float], target: str) -> None:
+        self.port, self.expected, self.target = port, expected, target
+        self.lock, self.counts, self.seconds = threading.Lock(), Counter[str](), list[float]()
+        self.stop = threading.Event()
+
+    def client(self, seed: int) -> None:
+        """Ask until told to stop; what is not answered, as the server may be restarted, is asked again until it is."""
+        draw, connection = random.Random(seed), None
+        while not self.stop.is_set():
+            broken = draw.random() < 0.05
+            rows = [draw.choice(GOOD if draw.random() < 0.8 else BAD) for _ in range(draw.randint(1, 20))]
+            body = draw.choice(BROKEN) if broken else json.dumps({"smiles": rows}).encode()
+            self.note("asked")
+            begin = time.perf_counter()
+            until = begin + PATIENCE
+            while time.perf_counter() < until:
+                try:
+                    connection = connection or http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+                    connection.request("POST", "/predict", body, HEADERS)
+                    response = connection.getresponse()
+                    content = json.loads(response.read())
+                except (OSError, http.client.HTTPException, json.JSONDecodeError):
+                    connection = None
+                    self.note("asked again after a lost connection")
+                    begin = time.perf_counter() + 0.2
+                    time.sleep(0.2)
+                    continue
+                if broken:
+                    kind = "refused as it should be" if response.status == 422 else "WRONG"
+                else:
+                    kind = self.judge(rows, response.status, content)
+                self.note(kind, time.perf_counter() - begin, len(rows))
+                break
+            else:
+                self.note("LOST")
+
+    def judge(self, rows: list[str], status: int, content: Any) -> str:
+        """Whether an answer is right."""
+        if status == 503:
+            return "told to come back"
+        if status != 200 or len(content["rows"]) != len(rows):
+            return "WRONG"
+        for text, row in zip(rows, content["rows"], strict=True):
+            known = self.expected.get(text)
+            said = None if row["error"] else row["predicted"][self.target]
+            if row["smiles"] != text or (known is None) != (said is None):
+                return "WRONG"
+            if known is not None and said is not None and abs(known - said) > 1e-4:
+                return "WRONG"
+        return "right"
+
+    def note(self, kind: str, seconds: float | None = None, rows: int = 0) -> None:
+        """Count a request."""
+        with self.lock:
+            self.counts[kind] += 1
+            self.counts["rows"] += rows
+            if seconds is not None:
+                self.seconds.append(seconds)
+
+
+def start(run: Path, port: int) -> subprocess.Popen[bytes]:
+    """The server, once it answers."""
+    code = "import sys; from policylearn.cli import main; sys.exit(main(sys.argv[1:]))"
+    process = subprocess.Popen([sys.executable, "-c", code, "serve", str(run), "--port", str(port)])
+    until = time.monotonic() + 600
+    while time.monotonic() < until and process.poll() is None:
+        try:
+            socket.create_connection(("127.0.0.1", port), timeout=1).close()
+            return process
+        except OSError:
+            time.sleep(0.1)
+    process.kill()
+    raise SystemExit("the server did not start")
+
+
+def memory(process: subprocess.Popen[bytes]) -> float:
+    """Resident megabytes."""
+    text = Path(f"/proc/{process.pid}/status").read_text()
+    return int(text.split("VmRSS:")[1].split()[0]) / 1024
+
+
+def main() -> None:
+    """Measure."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("run", type=Path, help="a run on molecules with one number to predict")
+    parser.add_argument("--seconds", type=float, default=60.0)
+    parser.add_argument("--clients", type=int, default=32)
+    parser.add_argument("--restart", action="store_true", help="kill and restart the server half-way")
+    options = parser.parse_args()
+    predictor = policylearn.load(options.run)
+    expected = dict(zip(GOOD, predictor.predict(GOOD)[:, 0].tolist(), strict=True))
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    process = start(options.run, port)
+    load = Load(port, expected, predictor.task.targets[0])
+    clients = [threading.Thread(target=load.client, args=(seed,)) for seed in range(min(options.clients, 64))]
+    for client in clients:
+        client.start()
+    begin = time.perf_counter()
+    resident: list[float] = []
+    restarts = 0
+    try:
+        while (passed := time.perf_counter() - begin) < options.seconds:
+            time.sleep(min(1.0, options.seconds / 10))
+            if options.restart and passed > options.seconds / 2:
+                killed = time.perf_counter()
+                process.kill()
+                process.wait()
+                process, options.restart, resident = start(options.run, port), False, []
+                restarts += 1
+                begin += time.perf_counter() - killed  # figures are per second in which there was a server
+            resident.append(memory(process))
+    finally:
+        load.stop.set()
+        for client in clients:
+            client.join()
+        process.terminate()
+        process.wait()
+    show(load, options.seconds, resident, restarts, len(clients))
+
+
+def show(load: Load, seconds: float, resident: list[float], restarts: int, clients: int) -> None:
+    """Print what was measured and keep it; end with an error where an answer was wrong or lost."""
+    times, rows = sorted(load.seconds), load.counts.pop("rows")
+    at = {share: times[min(len(times) - 1, int(share * len(times)))] * 1000 for share in (0.5, 0.99)}
+    quarter = max(1, len(resident) // 4)
+    first, last = (statistics.median(part) for part in (resident[:quarter], resident[-quarter:]))
+    found = {
+        "clients": clients,
+        "seconds": seconds,
+        "restarts": restarts,
+        "requests_per_second": round(len(times) / seconds, 1),
+        "rows_per_second": round(rows / seconds, 1),
+        "p50_ms": round(at[0.5]),
+        "p99_ms": round(at[0.99]),
+        "memory_mb": {"first_quarter": round(first), "last_quarter": round(last)},
+        "counts": dict(load.counts),
+        "load_average": os.getloadavg(),
+        "cores": os.cpu_count(),
+    }
+    print(json.dumps(found, indent=2))
+    keep("service_load" + "_restart" * bool(restarts), found)
+    if load.counts["WRONG"] or load.counts["LOST"]:
+        raise SystemExit("some answers were wrong or lost")
+
+
+if __name__ == "__main__":
+    main()

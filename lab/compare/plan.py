@@ -1,0 +1,156 @@
+"""What a comparison compares: a YAML of variants, datasets and seeds, and the runs that these make.
+
+::
+
+    reference: random            # whom all others are compared with
+    seeds: 10
+    recipe: modern               # for all; a variant may have its own
+    settings: {fit.epochs: 60}   # for all
+    data:                        # each with settings of its own, also fewer seeds; {seed} in a path is the seed
+      ogbg-molesol: {}
+      splits/freesolv-{seed}.csv: {data.target: [expt], data.split_column: split}
+    variants:                    # policy, picks, recipe, or model (a system), and any setting
+      random: {policy: random, picks: 2}
+      learned: {policy: learned, picks: 2, selection.estimator: reinforce}
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from policylearn.settings import ConfigError, read_yaml, with_setting
+from policylearn.settings.flat import plain, short_hash
+from policylearn.settings.run_config import POLICY, RunConfig
+from policylearn.training.presets import preset
+from policylearn.wording import hint
+
+FIELDS = ("reference", "seeds", "recipe", "settings", "data", "variants")
+OF_VARIANT = ("policy", "picks", "recipe", "model")
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What is compared.
+
+    Args:
+        name: of the file.
+        reference: the variant that all others are compared with.
+        seeds: how many, from 0 on.
+        data: settings of each dataset, by its name.
+        variants: settings of each variant, by its name.
+        recipe: for all that have none of their own.
+        settings: for all.
+    """
+
+    name: str
+    reference: str
+    seeds: int
+    data: Mapping[str, Mapping[str, Any]]
+    variants: Mapping[str, Mapping[str, Any]]
+    recipe: str | None = None
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class CompareJob:
+    """One training: a variant on a dataset with a seed."""
+
+    data: str
+    variant: str
+    seed: int
+    config: RunConfig
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What makes it what it is.
+
+        Empty lists are left out, as what is None is: a setting that comes later must not rename the records of
+        trainings that do not use it.
+        """
+        return _without_empty_lists(plain(self.config))
+
+    @property
+    def record(self) -> str:
+        """Where its record goes; other settings have another name."""
+        return f"{label_of(self.data)}/{self.variant}-{self.seed}-{short_hash(self.settings)}"
+
+
+def read_comparison(path: str | Path) -> Comparison:
+    """A comparison from its YAML, or a `ConfigError` that names what is wrong."""
+    path = Path(path)
+    content = read_yaml(path)
+    for key in content:
+        if key not in FIELDS:
+            raise ConfigError(f"{path}: there is no '{key}' in a comparison; {hint(str(key), FIELDS, 'see its docs')}")
+    for key in ("data", "variants"):
+        if not isinstance(content.get(key), dict) or not content[key]:
+            raise ConfigError(f"{path}: '{key}' must map names to settings")
+    seeds = content.get("seeds", 1)
+    if not isinstance(seeds, int) or seeds < 1:
+        raise ConfigError(f"{path}: 'seeds' must be a whole number >= 1 (got {seeds})")
+    variants = {str(name): dict(settings or {}) for name, settings in content["variants"].items()}
+    reference = str(content.get("reference", next(iter(variants))))
+    if reference not in variants:
+        raise ConfigError(f"{path}: the reference '{reference}' is no variant; {hint(reference, variants, '')}")
+    return Comparison(
+        path.stem,
+        reference,
+        seeds,
+        {str(name): dict(settings or {}) for name, settings in content["data"].items()},
+        variants,
+        content.get("recipe"),
+        dict(content.get("settings") or {}),
+    )
+
+
+def check_variant(comparison: Comparison, name: str) -> str:
+    """The name, if a variant has it; else a `ConfigError` that tells which there are."""
+    if name not in comparison.variants:
+        way_out = hint(name, comparison.variants, f"the variants are {', '.join(comparison.variants)}")
+        raise ConfigError(f"there is no variant '{name}' in the comparison {comparison.name}; {way_out}")
+    return name
+
+
+def jobs_of(comparison: Comparison, epochs: Mapping[tuple[str, str], int] | None = None) -> list[CompareJob]:
+    """Every training, seed by seed, so that what is done first can be compared first.
+
+    Args:
+        comparison: what is compared.
+        epochs: of each dataset and variant, where they are to have equal processor time; None takes the settings'.
+    """
+    return [
+        _job(comparison, data, variant, seed, (epochs or {}).get((data, variant)))
+        for seed in range(comparison.seeds)
+        for data, own in comparison.data.items()
+        if seed < own.get("seeds", comparison.seeds)
+        for variant in comparison.variants
+    ]
+
+
+def _job(comparison: Comparison, data: str, variant: str, seed: int, epochs: int | None) -> CompareJob:
+    own = comparison.variants[variant]
+    recipe = own.get("recipe", comparison.recipe)
+    name = data.replace("{seed}", str(seed))
+    config = preset(
+        name, str(own.get("policy", "learned")), int(own.get("picks", 2)), recipe, model=str(own.get("model", POLICY))
+    )
+    said = {key: value for key, value in own.items() if key not in OF_VARIANT}
+    for settings in (comparison.settings, comparison.data[data], said):
+        for key, value in settings.items():
+            config = config if key == "seeds" else with_setting(config, key, value)
+    fit = dataclasses.replace(config.fit, seed=seed, epochs=config.fit.epochs if epochs is None else epochs)
+    return CompareJob(data, variant, seed, dataclasses.replace(config, fit=fit, grid={}))
+
+
+def _without_empty_lists(settings: Mapping[str, Any]) -> dict[str, Any]:
+    kept = {key: value for key, value in settings.items() if not isinstance(value, list) or value}
+    return {key: _without_empty_lists(value) if isinstance(value, Mapping) else value for key, value in kept.items()}
+
+
+def label_of(data: str) -> str:
+    """A dataset's name in one word, such as a table's without folder, seed and ending."""
+    return Path(data).name.replace("-{seed}", "").replace("{seed}", "").split(".")[0]

@@ -1,0 +1,175 @@
+"""What a comparison says: means, paired differences with their standard errors, and how many seeds would tell."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from lab.compare.runner import CompareRecord
+from policylearn.data.pictures import new_picture
+from policylearn.wording import markdown_table
+
+CLEAR = 2.0
+"""A difference of more standard errors than this is called clear."""
+RESOLVED = 0.01
+"""The difference that `VariantRow.needed` is about."""
+
+
+@dataclass(frozen=True)
+class VariantRow:
+    """One variant on one dataset.
+
+    Args:
+        data: the dataset.
+        variant: its name.
+        metric: what is measured, on the test part.
+        seeds: how many.
+        mean: of the test metric.
+        error: its standard error.
+        valid: mean of the validation metric.
+        cpu_seconds: mean per training.
+        difference: mean paired difference to the reference, in favour where positive; None for the reference itself.
+        difference_error: its standard error; NaN with fewer than two pairs.
+        pairs: seeds that both have.
+        needed: seeds that would tell a difference of `RESOLVED`; None where that is not known.
+        picks: mean picks per test graph where policies decide when to stop; None elsewhere.
+    """
+
+    data: str
+    variant: str
+    metric: str
+    seeds: int
+    mean: float
+    error: float
+    valid: float
+    cpu_seconds: float
+    difference: float | None = None
+    difference_error: float = math.nan
+    pairs: int = 0
+    needed: int | None = None
+    picks: float | None = None
+
+    @property
+    def clear(self) -> bool:
+        """Whether the difference is more than `CLEAR` standard errors, or as many more as few pairs need.
+
+        The standard error of two or three pairs is itself a guess: Student's t says how far off it may be.
+        """
+        from scipy.stats import t
+
+        if self.difference is None or self.pairs < 2:
+            return False
+        return abs(self.difference) > max(CLEAR, float(t.ppf(0.975, self.pairs - 1))) * self.difference_error
+
+
+def summarise(records: Sequence[CompareRecord], reference: str) -> list[VariantRow]:
+    """A row per dataset and variant, in the order in which they first occur."""
+    rows: list[VariantRow] = []
+    for data in dict.fromkeys(record.data for record in records):
+        own = [record for record in records if record.data == data]
+        base = {record.seed: record.test for record in own if record.variant == reference}
+        rows += [
+            _row([record for record in own if record.variant == variant], base, variant == reference)
+            for variant in dict.fromkeys(record.variant for record in own)
+        ]
+    return rows
+
+
+def _row(records: Sequence[CompareRecord], base: dict[int, float], is_reference: bool) -> VariantRow:
+    first = records[0]
+    values = np.array([record.test for record in records])
+    row = VariantRow(
+        first.data,
+        first.variant,
+        first.metric,
+        len(values),
+        float(values.mean()),
+        standard_error(values),
+        float(np.mean([record.valid for record in records])),
+        float(np.mean([record.cpu_seconds for record in records])),
+        picks=_mean_picks(records),
+    )
+    sign = 1 if first.higher_is_better else -1
+    gains = np.array([sign * (record.test - base[record.seed]) for record in records if record.seed in base])
+    if is_reference or not len(gains):
+        return row
+    error = standard_error(gains)
+    spread = error * math.sqrt(len(gains))
+    needed = None if math.isnan(spread) else math.ceil((CLEAR * spread / RESOLVED) ** 2)
+    return VariantRow(
+        **{
+            **row.__dict__,
+            "difference": float(gains.mean()),
+            "difference_error": error,
+            "pairs": len(gains),
+            "needed": needed,
+        }
+    )
+
+
+def _mean_picks(records: Sequence[CompareRecord]) -> float | None:
+    known = [record.test_mean_picks for record in records if record.test_mean_picks is not None]
+    return float(np.mean(known)) if known else None
+
+
+def standard_error(values: np.ndarray) -> float:
+    """Of the mean; NaN for fewer than two values."""
+    return float(values.std(ddof=1) / math.sqrt(len(values))) if len(values) > 1 else math.nan
+
+
+def to_markdown(rows: Sequence[VariantRow], reference: str) -> str:
+    """The table that goes into a page."""
+    headings = (
+        "data", "variant", "seeds", "test", "valid", f"better than {reference} by", "clear",
+        f"seeds to tell {RESOLVED:g}", "processor s",
+    )  # fmt: skip
+    if all(row.picks is None for row in rows):
+        return markdown_table(headings, [_cells(row) for row in rows])
+    picks = ("" if row.picks is None else f"{row.picks:.2f}" for row in rows)
+    return markdown_table(
+        (*headings, "picks per graph"), [[*_cells(row), own] for row, own in zip(rows, picks, strict=True)]
+    )
+
+
+def _cells(row: VariantRow) -> list[str]:
+    difference = "" if row.difference is None else f"{row.difference:+.4f}{_error(row.difference_error)} ({row.pairs})"
+    clear = "" if row.difference is None else ("yes" if row.clear else "no")
+    return [
+        row.data,
+        row.variant,
+        str(row.seeds),
+        f"{row.mean:.4f}{_error(row.error)} {row.metric}",
+        f"{row.valid:.4f}",
+        difference,
+        clear,
+        "" if row.needed is None else str(row.needed),
+        f"{row.cpu_seconds:.0f}",
+    ]
+
+
+def _error(error: float) -> str:
+    """A standard error as it follows its mean; nothing where one value alone has none."""
+    return "" if math.isnan(error) else f" ± {error:.4f}"
+
+
+def draw(rows: Sequence[VariantRow], path: Path, reference: str) -> None:
+    """A picture with a panel per dataset: each variant's paired difference with two standard errors."""
+    datasets = list(dict.fromkeys(row.data for row in rows))
+    with new_picture(path, 3.2 * len(datasets) + 1.2, 3.2) as figure:
+        for axis, data in zip(figure.subplots(1, len(datasets), squeeze=False)[0], datasets, strict=True):
+            own = [row for row in rows if row.data == data and row.difference is not None]
+            places = range(len(own))
+            axis.axvline(0, color="0.6", linewidth=1)
+            axis.errorbar(
+                [row.difference or 0.0 for row in own],
+                places,
+                xerr=[CLEAR * row.difference_error for row in own],
+                fmt="o",
+            )
+            axis.set_yticks(list(places), [row.variant for row in own])
+            axis.set_title(data)
+            axis.set_xlabel(f"better than {reference}, ± {CLEAR:g} standard errors")

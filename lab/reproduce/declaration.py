@@ -1,0 +1,243 @@
+"""What the paper reports, as typed records: a table has rows and columns, and each cell what was printed."""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+from policylearn.settings import RunConfig, with_setting
+from policylearn.settings.choices import LEARNING
+from policylearn.settings.run_config import POLICY
+from policylearn.training.presets import preset
+
+Measure = Literal["metric", "train_ms", "test_ms", "test_ms_deterministic"]
+"""What a run gives: the task's metric, or the milliseconds of a training epoch or of a pass over the test graphs."""
+Repeat = Literal["seed", "fold", "round"]
+FIGURE = re.compile(r"(?P<mean>\d+\.\d+)(?:±(?P<deviation>\d+\.\d+))?")
+ABSENT = ("N/A", "-", "OOM")
+
+
+@dataclass(frozen=True)
+class Printed:
+    """A cell's text, digit by digit: ``0.120±0.003``, ``0.3569``, or one of `ABSENT`."""
+
+    text: str
+
+    def __post_init__(self) -> None:
+        if self.text not in ABSENT and not FIGURE.fullmatch(self.text):
+            raise ValueError(f"'{self.text}' is neither a figure nor one of {', '.join(ABSENT)}; write 0.120±0.003")
+
+    @property
+    def mean(self) -> float | None:
+        return None if self.text in ABSENT else float(self.text.split("±")[0])
+
+    @property
+    def deviation(self) -> float | None:
+        return float(self.text.split("±")[1]) if "±" in self.text else None
+
+    @property
+    def digits(self) -> int:
+        """Decimals of the mean; 0 where there is none."""
+        return 0 if self.text in ABSENT else len(self.text.split("±")[0].split(".")[1])
+
+
+@dataclass(frozen=True)
+class Protocol:
+    """How often an experiment is repeated, over what."""
+
+    repeat: Repeat
+    count: int
+
+    def __str__(self) -> str:
+        return f"{self.count} {self.repeat}s"
+
+
+@dataclass(frozen=True)
+class Method:
+    """One way to look at a graph.
+
+    Args:
+        name: as the paper calls it.
+        slug: on the command line.
+        policy: which policy it is; empty for a system.
+        settings: what differs from the settings of that policy or system, by dotted name.
+        model: which system it is, by its name; `policy` for policies.
+        note: what a reader must know of the published figure, such as a budget that it breaks; empty for nothing.
+    """
+
+    name: str
+    slug: str
+    policy: str = ""
+    settings: tuple[tuple[str, Any], ...] = ()
+    model: str = POLICY
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Column:
+    """What a table's column reports.
+
+    Args:
+        title: as in the paper.
+        slug: on the command line.
+        dataset: as in ``policylearn datasets``.
+        metric: its name.
+        higher_is_better: of the metric.
+        protocol: how often each of its cells is repeated.
+        target: of datasets with a task per target.
+        factor: what our figure is multiplied by to be in the paper's units.
+        measure: what is measured.
+        needs: data that do not come with the others, in words; None where they do.
+    """
+
+    title: str
+    slug: str
+    dataset: str
+    metric: str
+    higher_is_better: bool
+    protocol: Protocol
+    target: str | None = None
+    factor: float = 1.0
+    measure: Measure = "metric"
+    needs: str | None = None
+
+
+@dataclass(frozen=True)
+class PaperRow:
+    """A method with its number of picks (None where it has none) and what was printed, a text per column."""
+
+    method: Method
+    picks: int | None
+    cells: tuple[Printed, ...]
+
+    @property
+    def slug(self) -> str:
+        return self.method.slug if self.picks is None else f"{self.method.slug}-t{self.picks}"
+
+    @property
+    def title(self) -> str:
+        return self.method.name if self.picks is None else f"{self.method.name} T={self.picks}"
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """What is run for a cell; cells of several tables may share one.
+
+    Args:
+        dataset: as in ``policylearn datasets``.
+        policy: ours; empty for a system.
+        picks: T.
+        target: of datasets with a task per target.
+        settings: what differs from the paper's settings of that policy.
+        measure: what is measured.
+        model: the system; `policy` for policies.
+    """
+
+    dataset: str
+    policy: str
+    picks: int = 0
+    target: str | None = None
+    settings: tuple[tuple[str, Any], ...] = ()
+    measure: Measure = "metric"
+    model: str = POLICY
+
+    @property
+    def learns(self) -> bool:
+        """Whether picks are learned."""
+        return self.policy in LEARNING
+
+    @property
+    def slug(self) -> str:
+        """A folder's name."""
+        picks = [f"t{self.picks}"] if self.picks else []
+        settings = [str(value) for _, value in self.settings]
+        measure = [] if self.measure == "metric" else [self.measure]
+        return "-".join(
+            [*([self.target] if self.target else []), self.policy or self.model, *picks, *settings, *measure]
+        )
+
+    def config(self) -> RunConfig:
+        """The paper's settings."""
+        return paper_config(self)
+
+
+@functools.cache  # a report asks for the same ones over and over, and reading a YAML takes its time
+def paper_config(experiment: Experiment) -> RunConfig:
+    """The paper's settings for an experiment."""
+    config = preset(experiment.dataset, experiment.policy, experiment.picks, model=experiment.model)
+    if experiment.model != POLICY and experiment.picks:
+        config = with_setting(config, "system.picks", experiment.picks)
+    if experiment.target is not None:
+        config = replace(config, data=replace(config.data, target=(experiment.target,)))
+    for key, value in experiment.settings:
+        config = with_setting(config, key, value)
+    return config
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One figure of the paper."""
+
+    table: str
+    row: PaperRow
+    column: Column
+    printed: Printed
+
+    @property
+    def experiment(self) -> Experiment:
+        """How to get it."""
+        method, column = self.row.method, self.column
+        picks = self.row.picks or 0
+        return Experiment(
+            column.dataset, method.policy, picks, column.target, method.settings, column.measure, method.model
+        )
+
+
+@dataclass(frozen=True)
+class Table:
+    """A result table.
+
+    Args:
+        name: on the command line.
+        title: what it shows.
+        label: where it stands in the paper.
+        columns: what it reports.
+        rows: of which methods.
+        note: what a reader of our figures must know besides; empty where there is nothing.
+        variants: rows of ours that the paper does not have, such as a system inside the table's budget
+            or one that it does not compare with.
+    """
+
+    name: str
+    title: str
+    label: str
+    columns: tuple[Column, ...]
+    rows: tuple[PaperRow, ...] = field(repr=False)
+    note: str = ""
+    variants: tuple[PaperRow, ...] = field(default=(), repr=False)
+
+    def __post_init__(self) -> None:
+        for row in self.all_rows:
+            if len(row.cells) != len(self.columns):
+                raise ValueError(
+                    f"table '{self.name}', row '{row.title}': needs {len(self.columns)} cells (got {len(row.cells)})"
+                )
+
+    @property
+    def all_rows(self) -> tuple[PaperRow, ...]:
+        """The paper's rows, then our variants."""
+        return self.rows + self.variants
+
+    def cells(self) -> Iterator[Cell]:
+        """All cells, column by column."""
+        for at, column in enumerate(self.columns):
+            for row in self.all_rows:
+                yield Cell(self.name, row, column, row.cells[at])
+
+
+def row(method: Method, picks: int | None, *cells: str) -> PaperRow:
+    """A row from its texts."""
+    return PaperRow(method, picks, tuple(map(Printed, cells)))

@@ -1,0 +1,111 @@
+"""The record of one run of the paper's tables, and the ledger that holds them all."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from lab.ledger import Ledger, read_record
+from lab.reproduce.declaration import Experiment, Repeat
+from lab.reproduce.plan import Job
+from policylearn.settings import RunConfig
+
+RUNS = "runs"
+PICTURES = "pictures"
+NAMES = re.compile(r"(seed|fold|round)\d+-[0-9a-f]{8}\.json")
+"""Of records; other files may lie beside them."""
+REPEATED = ("fit.seed", "data.fold")
+"""What differs between the repeats of an experiment."""
+SHOWN_APART = (*REPEATED, "fit.epochs", "selection.estimator", "selection.mode")
+"""Settings that have fields of their own in a record."""
+
+
+@dataclass(frozen=True)
+class Record:
+    """One run, with all that is needed to judge and to repeat it.
+
+    Args:
+        experiment: what was run.
+        repeat: over what it is repeated.
+        number: which seed, fold or round.
+        table: of the cell for which it was run; other tables may show it too.
+        row: likewise.
+        column: likewise.
+        config: the whole configuration.
+        changed: settings in which it departs from the paper's, by dotted name.
+        mode: of the learned policy; None for others.
+        estimator: likewise.
+        epochs: how many were asked for.
+        paper_epochs: how many the paper took.
+        schedule: how the learning rate's steps were fitted to fewer epochs; None where they were not.
+        metric: its name.
+        higher_is_better: of the metric.
+        best_epoch: by validation, counted from 0; None for times.
+        valid: there; None for times.
+        test: there, or the milliseconds.
+        reported: the part whose curve a k-fold protocol reports.
+        curve: per epoch ``epoch``, ``loss``, ``valid`` and, where it was looked at, ``test``.
+        seconds: of the training over all sessions.
+        parameters: weights of each network.
+        dataset: name, fingerprint, caveat and number of graphs.
+        machine: what it ran on.
+        versions: of the packages.
+        commit: of this code.
+        finished: when, in UTC.
+        command: what repeats it.
+    """
+
+    experiment: Experiment
+    repeat: Repeat
+    number: int
+    table: str
+    row: str
+    column: str
+    config: dict[str, Any]
+    changed: dict[str, Any]
+    mode: str | None
+    estimator: str | None
+    epochs: int
+    paper_epochs: int
+    schedule: str | None
+    metric: str
+    higher_is_better: bool
+    best_epoch: int | None
+    valid: float | None
+    test: float
+    reported: str
+    curve: dict[str, list[float]]
+    seconds: float
+    parameters: dict[str, int]
+    dataset: dict[str, Any]
+    machine: dict[str, Any]
+    versions: dict[str, str]
+    commit: str
+    finished: str
+    command: str
+
+    @classmethod
+    def of(cls, content: dict[str, Any]) -> Record:
+        """From the fields of a file."""
+        experiment = dict(content.pop("experiment"))
+        settings = tuple((key, value) for key, value in experiment.pop("settings"))
+        return cls(experiment=Experiment(**experiment, settings=settings), **content)
+
+
+def open_ledger(root: str | Path) -> Ledger:
+    """The ledger of a results folder: ``<root>/<dataset>/<experiment>/<repeat><number>-<hash>.json``."""
+    root = Path(root)
+    return Ledger(root, RunConfig())
+
+
+def load_records(ledger: Ledger) -> list[Record]:
+    """All records, in the order of their paths."""
+    paths = sorted(path for path in ledger.root.glob("*/*/*.json") if NAMES.fullmatch(path.name))
+    return [read_record(path, Record.of) for path in paths]
+
+
+def run_folder(ledger: Ledger, job: Job) -> Path:
+    """Where a job's weights and checkpoints go, which are not part of the ledger."""
+    return ledger.root / RUNS / job.record

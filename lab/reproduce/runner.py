@@ -1,0 +1,147 @@
+"""Run what is missing: claim a job, train or resume it, write its record."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import lightning
+
+from lab.ledger import JobOutcome, Ledger, OutOfTimeError, run_jobs
+from lab.reproduce.plan import Job, command_of
+from lab.reproduce.records import SHOWN_APART, Record, run_folder
+from lab.reproduce.timing import measure_ms
+from policylearn.settings import DataConfig, RunConfig
+from policylearn.settings.flat import differences, plain
+from policylearn.settings.provenance import commit, describe_machine, versions
+from policylearn.settings.run_files import HISTORY
+from policylearn.training import Source, fit, load_run, load_source
+from policylearn.training.checkpoints import CHECKPOINTS, Checkpoints
+from policylearn.training.fitting import describe_dataset
+from policylearn.training.folds import parts_of, read_curve
+
+CallbacksOf = Callable[[Job], Sequence[lightning.Callback]]
+
+
+class BudgetCallback(lightning.Callback):
+    """Stops a training at the end of the epoch in which the time is over, after a checkpoint.
+
+    Args:
+        deadline: on the clock of ``time.monotonic``.
+    """
+
+    def __init__(self, deadline: float) -> None:
+        self.deadline = deadline
+
+    def on_train_epoch_end(self, trainer: lightning.Trainer, pl_module: lightning.LightningModule) -> None:
+        """Stop if it is time, unless this was the last epoch."""
+        if time.monotonic() < self.deadline or trainer.current_epoch + 1 == trainer.max_epochs:
+            return
+        for callback in trainer.callbacks:  # type: ignore[attr-defined]
+            if isinstance(callback, Checkpoints):
+                callback.write(trainer)
+        raise OutOfTimeError
+
+
+def run_table(
+    jobs: Sequence[Job],
+    ledger: Ledger,
+    *,
+    budget_seconds: float | None = None,
+    callbacks_of: CallbacksOf = lambda _job: (),
+    after: Callable[[Job], None] = lambda _job: None,
+) -> JobOutcome[Job]:
+    """Run the jobs that have no record and that no other process is at.
+
+    Args:
+        jobs: in the order in which to run them.
+        ledger: where their records go.
+        budget_seconds: how long; None until all are done. A run that is stopped continues next time.
+        callbacks_of: makes the Lightning callbacks of each training.
+        after: told each job that is over, whoever did it.
+    """
+    deadline = None if budget_seconds is None else time.monotonic() + budget_seconds
+    kept: list[tuple[DataConfig, Source]] = []  # one dataset at a time
+
+    def run(job: Job) -> Record:
+        data = replace(job.config.data, fold=None, transforms={})
+        if not kept or kept[0][0] != data:
+            kept[:] = [(data, load_source(data))]
+        stop = [] if deadline is None else [BudgetCallback(deadline)]
+        return perform(job, kept[0][1], run_folder(ledger, job), [*callbacks_of(job), *stop])
+
+    return run_jobs(ledger, jobs, run, deadline=deadline, after=after)
+
+
+def perform(job: Job, source: Source, folder: Path, callbacks: Sequence[lightning.Callback]) -> Record:
+    """Train or measure, and say all about it.
+
+    Args:
+        job: what.
+        source: its data.
+        folder: of the run.
+        callbacks: of the training.
+    """
+    if job.experiment.measure != "metric":
+        started = time.perf_counter()
+        value = measure_ms(job.config, source, job.experiment.measure)
+        nothing: dict[str, Any] = {"best_epoch": None, "valid": None, "parameters": {}}
+        figures = nothing | {"test": value, "seconds": time.perf_counter() - started}
+        return record_of(job, figures, describe_dataset(source.dataset), versions(), "test", {})
+    parts = parts_of(source.dataset.splits) if job.cell.column.protocol.repeat == "fold" else ("valid",)
+    fold = job.config.data.fold or 0
+    done = fit(job.config, source, folder, fold=fold, resume=True, callbacks=callbacks, every_epoch=parts)
+    run = load_run(folder)
+    curve = read_curve(folder / HISTORY)
+    record = record_of(job, done.metrics, run.facts.dataset, run.facts.versions, parts[-1], curve)
+    shutil.rmtree(folder / CHECKPOINTS, ignore_errors=True)  # several times the weights, and of no more use
+    return record
+
+
+def record_of(
+    job: Job,
+    figures: dict[str, Any],
+    dataset: dict[str, Any],
+    versions: dict[str, str],
+    reported: str,
+    curve: dict[str, list[float]],
+) -> Record:
+    """A job's record."""
+    cell, config, learned = job.cell, job.config, job.experiment.learns
+    apart = (*SHOWN_APART, *(("optim.decay_every", "optim.milestones") if job.schedule else ()))
+    changed = {key: value for key, value in differences(config, job.paper, RunConfig()).items() if key not in apart}
+    return Record(
+        experiment=job.experiment,
+        repeat=cell.column.protocol.repeat,
+        number=job.repeat,
+        table=cell.table,
+        row=cell.row.slug,
+        column=cell.column.slug,
+        config=plain(config),
+        changed=changed,
+        mode=config.selection.mode if learned else None,
+        estimator=config.selection.estimator if learned else None,
+        epochs=config.fit.epochs,
+        paper_epochs=job.paper.fit.epochs,
+        schedule=job.schedule,
+        metric=cell.column.metric,
+        higher_is_better=cell.column.higher_is_better,
+        best_epoch=None if figures["best_epoch"] is None else figures["best_epoch"] - 1,
+        valid=figures["valid"],
+        test=figures["test"],
+        reported=reported,
+        curve=curve,
+        seconds=round(figures["seconds"], 3),
+        parameters=figures["parameters"],
+        dataset=dataset,
+        machine=describe_machine(),
+        versions=versions,
+        commit=commit(),
+        finished=datetime.now(UTC).isoformat(timespec="seconds"),
+        command=command_of(cell.table, cell, config, job.paper, [job.repeat]),
+    )

@@ -1,0 +1,215 @@
+"""Run the peers, one process per run, and record what each scores and costs.
+
+``python -m lab.tables.peers --python PATH`` runs everything that is not recorded yet, cheap peers and tables
+first; ``--peers`` and ``--tables`` narrow it. PATH is the Python of an environment made from
+``lab/peers-requirements.txt``. Any number of processes may share the work. Each run has one thread; its cost is
+what the system counts for the process and its children, descriptors and start-up included. chemprop runs by its own
+command line with its defaults, and every peer is scored here, from its predictions. policylearn itself is run in the
+same way, by the Python that runs this.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import hashlib
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from filelock import FileLock, Timeout
+from numpy.typing import NDArray
+from sklearn.metrics import roc_auc_score
+
+from lab.benchmarks.machine import PROJECT, describe
+from lab.tables.splits import TABLES, SplitTable, split_file
+
+RECORDS = PROJECT / "results" / "peers"
+OURS = "policylearn"
+PEERS = ("boosting", "perceptron", OURS, "chemprop", "chemprop-rdkit2d")
+FEATURES = {"chemprop": [], "chemprop-rdkit2d": ["--molecule-featurizers", "rdkit_2d"]}
+ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
+PACKAGES = ("chemprop", "torch", "scikit-learn", "rdkit", "numpy")
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class PeerJob:
+    """One peer on one table with one seed."""
+
+    peer: str
+    table: SplitTable
+    seed: int
+
+    def command(self, python: Path, file: Path, out: Path) -> list[str]:
+        """What to run; it writes its predictions below ``out``."""
+        if self.peer not in FEATURES:
+            module = f"lab.tables.{'policylearn_default' if self.peer == OURS else self.peer}"
+            runner = sys.executable if self.peer == OURS else str(python)
+            return [runner, "-m", module, str(file), self.table.kind, str(self.seed), str(out)]
+        columns = ["--smiles-columns", "smiles", "--target-columns", *self.table.targets, "--splits-column", "split"]
+        seeds = ["--pytorch-seed", str(self.seed), "--data-seed", str(self.seed)]
+        train = ["--data-path", str(file), "--output-dir", str(out), "--task-type", self.table.kind, *columns, *seeds]
+        if self.needs_finite:
+            return [str(python), "-m", "lab.tables.chemprop_finite", str(file), str(out), *train]
+        return [str(python.with_name("chemprop")), "train", *train, *FEATURES[self.peer]]
+
+    @property
+    def needs_finite(self) -> bool:
+        """Whether chemprop's own descriptors hold infinities, at which it stops."""
+        return self.peer == "chemprop-rdkit2d" and self.table.name == "ogbg-moltox21"
+
+
+def jobs(peers: list[str], tables: list[str]) -> Iterator[PeerJob]:
+    """Peers on descriptors first, as they take seconds; then the others, side by side on each seed."""
+    for turn in ([peer for peer in peers if peer not in FEATURES], [peer for peer in peers if peer in FEATURES]):
+        for table in (TABLES[name] for name in tables):
+            yield from (PeerJob(peer, table, seed) for seed in range(table.seeds) for peer in turn)
+
+
+def read_records(table: str) -> list[dict[str, Any]]:
+    """What is recorded of a table."""
+    path = RECORDS / f"{table}.jsonl"
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()] if path.exists() else []
+
+
+def is_recorded(job: PeerJob) -> bool:
+    """Whether a run is done."""
+    return any((row["peer"], row["seed"]) == (job.peer, job.seed) for row in read_records(job.table.name))
+
+
+def run(job: PeerJob, python: Path, work: Path, where: dict[str, Any]) -> dict[str, Any]:
+    """Run a peer in a process of its own, score it and return its record.
+
+    Args:
+        job: what to run.
+        python: of the environment that has the peers.
+        work: folder of the split files and of the output of the runs.
+        where: versions of the peers, machine and commit.
+    """
+    file = split_file(work / "splits", job.table, job.seed)
+    log = work / "logs" / f"{job.table.name}-{job.seed}-{job.peer}.log"
+    log.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix="peer-") as name:
+        out = Path(name)
+        command, start = job.command(python, file, out), time.monotonic()
+        with log.open("w") as output:
+            process = subprocess.Popen(
+                command,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                env=os.environ | ONE_THREAD,
+                cwd=PROJECT if command[1] == "-m" else out,  # a module of ours, or a program that may leave files
+            )
+            _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        if process.returncode:
+            raise SystemExit(f"{job.peer} on {file} ended with status {process.returncode}; {log} has what it said")
+        scores = {part: score(job.table, file, part, predictions(job, file, out, part)) for part in ("val", "test")}
+    return {
+        "peer": job.peer,
+        "table": job.table.name,
+        "seed": job.seed,
+        "metric": job.table.metric,
+        "valid": scores["val"],
+        "test": scores["test"],
+        "cpu_seconds": round(usage.ru_utime + usage.ru_stime, 2),
+        "wall_seconds": round(time.monotonic() - start, 2),
+        "command": " ".join(command).replace(str(work), "WORK").replace(name, "OUT").replace(f"{PROJECT}/", ""),
+        "split_sha256": hashlib.sha256(file.read_bytes()).hexdigest(),
+        "finished": datetime.now(UTC).isoformat(timespec="seconds"),
+        **where,
+    }
+
+
+def predictions(job: PeerJob, file: Path, out: Path, part: str) -> Array | None:
+    """What the peer wrote for a part; chemprop predicts the test rows alone.
+
+    Shapes:
+        ``(rows of the part, targets)``.
+    """
+    if job.peer not in FEATURES:
+        return np.loadtxt(out / f"{part}.csv", delimiter=",", ndmin=2)
+    if part == "val":
+        return None
+    rows, wanted = read_rows(out / "model_0" / "test_predictions.csv"), read_rows(file, part)
+    if [row["smiles"] for row in rows] != [row["smiles"] for row in wanted]:
+        raise ValueError(f"{job.peer} on {file}: its predictions are not of the {part} rows in their order")
+    return np.array([[float(row[name]) for name in job.table.targets] for row in rows])
+
+
+def read_rows(file: Path, part: str | None = None) -> list[dict[str, str]]:
+    """The rows of a CSV, of one part where it is named."""
+    with file.open(encoding="utf-8", newline="") as lines:
+        return [row for row in csv.DictReader(lines) if part is None or row["split"] == part]
+
+
+def score(table: SplitTable, file: Path, part: str, predicted: Array | None) -> float | None:
+    """Root mean squared error, or the mean ROC-AUC over the targets that have both labels; None without predictions."""
+    if predicted is None:
+        return None
+    truth = np.array([[float(row[name] or "nan") for name in table.targets] for row in read_rows(file, part)])
+    if predicted.shape != truth.shape or np.isnan(predicted).any():
+        raise ValueError(
+            f"{part} of {file}: needs predictions of shape {truth.shape} without NaN, got {predicted.shape}"
+        )
+    if table.kind == "regression":
+        return float(np.sqrt(np.mean((predicted - truth) ** 2)))
+    areas = [
+        roc_auc_score(labels[~np.isnan(labels)], column[~np.isnan(labels)])
+        for labels, column in zip(truth.T, predicted.T, strict=True)
+        if len(np.unique(labels[~np.isnan(labels)])) == 2
+    ]
+    return float(np.mean(areas))
+
+
+def versions(python: Path) -> dict[str, str]:
+    """What the environment of the peers holds."""
+    question = (
+        f"import json; from importlib.metadata import version; print(json.dumps({{p: version(p) for p in {PACKAGES}}}))"
+    )
+    answer = subprocess.run([python, "-c", question], check=True, capture_output=True, text=True).stdout
+    return {str(package): str(number) for package, number in json.loads(answer).items()}
+
+
+def main() -> None:
+    """Run what is missing."""
+    parser = argparse.ArgumentParser(prog="python -m lab.tables.peers", description=__doc__.partition("\n")[0])
+    parser.add_argument("--python", type=Path, required=True, help="Python of the environment that has the peers")
+    parser.add_argument(
+        "--work", type=Path, default=PROJECT / "runs" / "peers", help="folder of splits, logs and locks"
+    )
+    parser.add_argument("--peers", nargs="+", choices=PEERS, default=PEERS)
+    parser.add_argument("--tables", nargs="+", choices=TABLES, default=list(TABLES))
+    given = parser.parse_args()
+    work, python = given.work.absolute(), given.python.absolute()
+    where = {"versions": versions(python), "machine": describe()}
+    (work / "locks").mkdir(parents=True, exist_ok=True)
+    RECORDS.mkdir(parents=True, exist_ok=True)
+    for job in jobs(given.peers, given.tables):
+        name = f"{job.table.name}-{job.seed}-{job.peer}"
+        try:
+            with FileLock(work / "locks" / f"{name}.lock", timeout=0):
+                if is_recorded(job):
+                    continue
+                record = run(job, python, work, where)
+                with FileLock(work / "locks" / "records.lock"), (RECORDS / f"{job.table.name}.jsonl").open("a") as file:
+                    file.write(json.dumps(record) + "\n")
+        except Timeout:
+            print(f"{name}: another process is at it", flush=True)
+            continue
+        cost = f"{record['cpu_seconds']:.0f} CPU s, {record['wall_seconds']:.0f} s"
+        print(f"{record['finished']} {name}: {record['metric']} {record['test']:.4f}, {cost}", flush=True)
+
+
+if __name__ == "__main__":
+    main()

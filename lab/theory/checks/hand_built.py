@@ -1,0 +1,222 @@
+"""Checks on weights written by hand: what the paper says that the architecture can do, done by this package's own."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import torch
+from torch_geometric.data import Batch
+
+from lab.theory.checks.families import MOST_COMPONENTS, SIZES, regular_collection
+from lab.theory.checks.record import Check
+from lab.theory.depth import diameters
+from lab.theory.separation import covering_model, separation
+from lab.theory.weights import (
+    OneShot,
+    covering_policy,
+    degree_aware_policy,
+    one_shot_policy,
+    random_one_shot,
+    table_one_shot,
+)
+from policylearn.data import PackedGraphs, make_batch
+from policylearn.data.synthetic import csl_members, join, shuffle_nodes, union_family
+from policylearn.data.synthetic.assembly import pack_edges
+from policylearn.demo.learning import covered
+from policylearn.nn import Graphs, segment_log_softmax
+from policylearn.policies import NoPolicy
+
+ORDERS = 5
+
+
+def covering() -> Check:
+    """Coverage 1.0 on every union, by argmax and by sampling, with and without the mask."""
+    generator = np.random.default_rng(0)
+    least, graphs, tried = 1.0, 0, []
+    for n in SIZES:
+        members = csl_members(n)
+        layers = int(diameters(members).max())
+        most = min(len(members), MOST_COMPONENTS)
+        for size in range(1, most + 1):
+            family = random_orders(union_family(members, size), ORDERS, generator)
+            least = min(least, *coverages(family, size, layers))
+            graphs += len(family)
+        tried.append(f"n = {n} with l up to {most} and {layers} layers")
+    return Check(
+        "There are weights with which the selection network picks from a new component each step (theorem 2)",
+        "`weights.covering_policy`",
+        f"{'; '.join(tried)}; every class in {ORDERS} random node orders; argmax and draws, mask_selected on and off",
+        f"coverage {least:.1f} in all {graphs:,} graphs and 4 ways each",
+        least == 1.0,
+    )
+
+
+def covering_elsewhere() -> Check:
+    """The same weights on unions of random regular graphs."""
+    generator = np.random.default_rng(0)
+    least, graphs = 1.0, 0
+    for nodes, degree in ((10, 3), (12, 3), (9, 4)):
+        parts = regular_collection(nodes, degree, generator)
+        for size in (2, 3):
+            family = random_orders(union_family(parts, size), ORDERS, generator)
+            least = min(least, *coverages(family, size, int(diameters(parts).max())))
+            graphs += len(family)
+    return Check(
+        "The same weights cover in other families",
+        "`weights.covering_policy`",
+        "unions of 2 and 3 connected regular graphs of 9, 10 and 12 nodes, as many layers as the diameter",
+        f"coverage {least:.1f} in all {graphs:,} graphs and 4 ways each",
+        least == 1.0,
+    )
+
+
+def too_shallow() -> Check:
+    """One layer less than the diameter leaves nodes of a marked component that look new."""
+    generator, torch_generator = np.random.default_rng(0), torch.Generator().manual_seed(0)
+    failing = 0
+    members = [(n, k) for n in SIZES for k in range(len(csl_members(n)))]
+    for n, k in members:
+        parts = csl_members(n)
+        layers = int(diameters(parts)[k]) - 1
+        pairs = union_family(parts, 2)
+        holding = np.flatnonzero((pairs.extras["member"].reshape(len(pairs), -1) == k).any(axis=1))
+        graphs = shuffle_nodes(pairs, generator)
+        batch = Graphs.of(make_batch(graphs, np.repeat(holding, 40)))
+        component = torch.from_numpy(graphs.extras["member"].reshape(len(pairs), -1)[np.repeat(holding, 40)]).flatten()
+        with torch.no_grad():
+            roots = covering_policy(2, layers, mask_selected=False)(batch, sample=True, generator=torch_generator).roots
+        twice = component[roots[0]] == component[roots[1]]
+        failing += bool((twice & (component[roots[0]] == k)).any())
+    return Check(
+        "With one layer less than a component's diameter they do not",
+        "`weights.covering_policy`",
+        f"the {len(members)} CSL classes of n = 13, 17, 29, each in pairs with the others, drawn",
+        f"{failing} of {len(members)} classes are picked from twice",
+        failing == len(members),
+    )
+
+
+def identification() -> Check:
+    """A whole model: covering selection, prediction with random weights; outputs name the class."""
+    generator, torch_generator = np.random.default_rng(0), torch.Generator().manual_seed(0)
+    holds, tried = True, []
+    for n in SIZES:
+        members = csl_members(n)
+        for size in range(1, min(len(members) - 1, MOST_COMPONENTS) + 1):
+            family = random_orders(union_family(members, size), ORDERS, generator)
+            batch = make_batch(family, np.arange(len(family)))
+            model = covering_model(size, int(diameters(members).max()), 4, torch_generator)
+            with torch.no_grad():
+                picked, graphs = separation(model(batch), batch.y), Graphs.of(batch)
+                unmarked = separation(model.predict(graphs, NoPolicy()(graphs)), batch.y)
+            holds &= picked.is_clear() and unmarked.gap < 1e-12
+            tried.append(f"({n}, {size})")
+    return Check(
+        "With T = l, Policy-learn identifies the isomorphism type of any (n, l)-CSL graph (theorem 2)",
+        "`separation.covering_model`, `separation.separation`",
+        f"(n, l) = {', '.join(tried)}; every class in {ORDERS} random node orders; random prediction weights",
+        "outputs of different classes differ by more than 1,000 times what node order changes; unmarked, not at all",
+        holds,
+    )
+
+
+def degree_aware() -> Check:
+    """The appendix's weights pick exactly the nodes of degree > d."""
+    torch_generator = torch.Generator().manual_seed(0)
+    holds, asked = True, 0
+    graphs = random_graphs(200, np.random.default_rng(0))
+    batch = Graphs.of(make_batch(graphs, np.arange(len(graphs))))
+    degree = batch.adjacency.target_ptr.diff()
+    for threshold in range(1, 7):
+        wanted = degree > threshold
+        per_graph = torch.zeros(len(graphs), dtype=torch.long).index_add(0, batch.batch, wanted.long())
+        for mask in (True, False):
+            policy = degree_aware_policy(threshold, int(per_graph.max()), mask_selected=mask)
+            for sample in (False, True):
+                with torch.no_grad():
+                    roots = policy(batch, sample=sample, generator=torch_generator).roots
+                first = torch.arange(len(roots)).unsqueeze(1) < per_graph  # the graph's own T = m steps
+                picked = torch.zeros_like(wanted)
+                picked[roots[first]] = True
+                holds &= bool((picked == wanted).all())
+        asked += int((per_graph > 0).sum())
+    return Check(
+        "There are weights with which exactly the m nodes of degree greater than d are picked in T = m steps",
+        "`weights.degree_aware_policy`",
+        "200 random graphs of 1 to 25 nodes, d = 1 to 6; argmax and draws, mask_selected on and off",
+        f"exact in all {asked:,} cases with such nodes, 4 ways each",
+        holds,
+    )
+
+
+def any_one_shot() -> Check:
+    """Any one-shot network, and any table of distributions, one column per step."""
+    torch_generator = torch.Generator().manual_seed(0)
+    graphs = random_graphs(50, np.random.default_rng(0))
+    worst = {torch.float32: 0.0, torch.float64: 0.0}
+    for dtype in worst:
+        for picks in (1, 2, 5, 10):
+            batch = make_batch(graphs, np.arange(len(graphs)))
+            for layers in (1, 3):
+                network = random_one_shot(1, 12, layers, picks, torch_generator).to(dtype)
+                worst[dtype] = max(worst[dtype], difference(network, batch, torch_generator))
+            batch.x = 3 * torch.randn(len(batch.x), picks, generator=torch_generator)
+            worst[dtype] = max(worst[dtype], difference(table_one_shot(picks).to(dtype), batch, torch_generator))
+    return Check(
+        "There are weights with which Policy-learn gives the T distributions of any one-shot network, one per step",
+        "`weights.one_shot_policy`",
+        "random GraphConv networks of 1 and 3 layers and random tables of scores, T = 1, 2, 5 and 10,"
+        " 50 random graphs, scores up to 10",
+        "log-probabilities agree to 1e-5 in single and 1e-12 in double precision",
+        worst[torch.float32] < 1e-5 and worst[torch.float64] < 1e-12,
+    )
+
+
+def coverages(family: PackedGraphs, components: int, layers: int) -> list[float]:
+    """Coverage by argmax and by drawing, with and without the mask."""
+    generator = torch.Generator().manual_seed(0)
+    batch = Graphs.of(make_batch(family, np.arange(len(family))))
+    component = torch.from_numpy(family.extras["component"])
+    shares = []
+    for mask in (True, False):
+        policy = covering_policy(components, layers, mask_selected=mask)
+        for sample in (False, True):
+            with torch.no_grad():
+                selection = policy(batch, sample=sample, generator=generator)
+            shares.append(float(covered(selection, component, components).double().mean()))
+    return shares
+
+
+def difference(network: OneShot, batch: Batch, generator: torch.Generator) -> float:
+    """Largest difference of log-probabilities between a one-shot network and the policy that hosts it.
+
+    The network's scores are scaled to at most 10 in size first: rounding grows with them.
+    """
+    graphs = Graphs.of(batch)
+    with torch.no_grad():
+        network.head.weight *= 10 / network(graphs).abs().max()
+        wanted = network(graphs).t()  # (N, T) -> (T, N)
+        logits = one_shot_policy(network)(graphs, sample=True, generator=generator).logits
+    assert logits is not None, "a learned policy gives its scores"
+    a, b = (
+        torch.stack([segment_log_softmax(row, graphs.batch, graphs.num_graphs) for row in rows])
+        for rows in (wanted, logits)
+    )
+    return float((a - b).abs().max())
+
+
+def random_orders(family: PackedGraphs, times: int, generator: np.random.Generator) -> PackedGraphs:
+    """Every graph several times, each time with its nodes in a new random order; extras of the nodes move along."""
+    extras = {name: np.tile(rows, times) for name, rows in family.extras.items()}
+    return shuffle_nodes(replace(join([family] * times), extras=extras), generator)
+
+
+def random_graphs(count: int, generator: np.random.Generator) -> PackedGraphs:
+    """Random graphs of 1 to 25 nodes and of all densities."""
+    nodes = generator.integers(1, 26, size=count)
+    edges = []
+    for size in nodes.tolist():
+        pairs = np.stack(np.triu_indices(size, k=1))
+        edges.append(pairs[:, generator.random(pairs.shape[1]) < generator.random()])
+    return pack_edges(np.concatenate(edges, axis=1), nodes, np.array([part.shape[1] for part in edges]))

@@ -1,0 +1,190 @@
+"""Checks on random and one-shot policies: how likely they are to identify, and how many draws it takes."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import combinations, pairwise, product
+from math import e, log, sqrt
+
+import numpy as np
+import torch
+
+from lab.theory.chance import (
+    expected_draws,
+    simulate_draws,
+    success_with_replacement,
+    success_without_replacement,
+)
+from lab.theory.checks.record import Check
+from lab.theory.weights import draw_weights, random_one_shot
+from policylearn.bags import Selection
+from policylearn.data import make_batch
+from policylearn.data.synthetic import csl_members, csl_unions, union_family
+from policylearn.demo.learning import covered
+from policylearn.models import ModelConfig, NetworkConfig, PolicyConfig, build_model
+from policylearn.nn import Graphs, segment_argmax, segment_log_softmax
+from policylearn.policies import RandomPolicy
+from policylearn.settings import ConvName, NormKind
+
+GRAPHS = 4000
+ERRORS_ALLOWED = 4
+"""How many standard errors a simulated share may lie from the exact one."""
+UNEVEN = 1e-5
+"""Up to this relative difference probabilities count as equal; the rest is rounding."""
+CONVS: tuple[ConvName, ...] = ("gin", "gcn", "sage", "gatv2")
+NORMS: tuple[NormKind, ...] = ("none", "layer", "batch")
+
+
+def with_replacement() -> Check:
+    """L! / l^l by formula, by counting all draws, and by the package's random policy."""
+    holds, simulated = True, []
+    for parts in range(1, 7):
+        hits = sum(len(set(drawn)) == parts for drawn in product(range(parts), repeat=parts))
+        holds &= Fraction(hits, parts**parts) == success_with_replacement(parts)
+    for parts in (2, 3, 4):
+        share = random_policy_share(17, parts, replacement=True)
+        holds &= near(share, success_with_replacement(parts), GRAPHS)
+        simulated.append(f"{share:.3f} ({float(success_with_replacement(parts)):.3f})")
+    return Check(
+        "A random policy that draws l nodes identifies with probability l! / l^l",
+        "`chance.success_with_replacement`, `chance.covered`",
+        f"all l^l outcomes for l = 1 to 6; RandomPolicy on {GRAPHS:,} (17, l)-CSL graphs for l = 2, 3, 4",
+        f"counts equal the formula; shares drawn (exact): {', '.join(simulated)}",
+        holds,
+    )
+
+
+def without_replacement() -> Check:
+    """n^l / C(nl, l) by formula, by counting all subsets, and by the package's random policy."""
+    holds, simulated = True, []
+    for n, parts in ((5, 3), (5, 4), (13, 2), (13, 3), (17, 2), (17, 3), (29, 2)):
+        subsets = list(combinations(range(n * parts), parts))
+        hits = sum(len({node // n for node in subset}) == parts for subset in subsets)
+        holds &= Fraction(hits, len(subsets)) == success_without_replacement(n, parts)
+    for n, parts in ((13, 2), (17, 3), (17, 4)):
+        share = random_policy_share(n, parts, replacement=False)
+        exact = success_without_replacement(n, parts)
+        holds &= near(share, exact, GRAPHS)
+        simulated.append(f"({n}, {parts}) {share:.3f} ({float(exact):.3f})")
+    return Check(
+        "Without replacement that probability is n^l / C(nl, l)",
+        "`chance.success_without_replacement`, `chance.covered`",
+        f"all subsets for 7 pairs (n, l) from (5, 3) to (29, 2); RandomPolicy on {GRAPHS:,} graphs for 3 pairs",
+        f"counts equal the formula; shares drawn (exact): {', '.join(simulated)}",
+        holds,
+    )
+
+
+def vanishing() -> Check:
+    """The probability falls towards 0, as Stirling's bound says."""
+    values = [float(success_with_replacement(parts)) for parts in range(1, 101)]
+    falling = all(later < earlier for earlier, later in pairwise(values))
+    # l! <= e sqrt(l) (l / e)^l, so the chance is at most e sqrt(l) e^-l
+    below = all(value <= e * sqrt(parts) * e**-parts * (1 + 1e-9) for parts, value in enumerate(values, start=1))
+    return Check(
+        "l! / l^l tends to 0 as l grows",
+        "`chance.success_with_replacement`",
+        "l = 1 to 100",
+        f"falls with every l and stays below e √l e^-l: {values[4]:.3f} at 5, {values[9]:.1e} at 10,"
+        f" {values[99]:.0e} at 100",
+        falling and below,
+    )
+
+
+def draws() -> Check:
+    """L H_l, exact and simulated, with the leading term beside it."""
+    generator = np.random.default_rng(0)
+    holds, rows = True, []
+    for parts in (2, 3, 4, 10, 30, 100):
+        trials = 20_000
+        counted = simulate_draws(17, parts, trials, generator)
+        exact, error = float(expected_draws(parts)), float(counted.std()) / sqrt(trials)
+        holds &= abs(counted.mean() - exact) < ERRORS_ALLOWED * error
+        rows.append(f"l = {parts}: {exact:.1f} (simulated {counted.mean():.1f}, l ln l = {parts * log(parts):.1f})")
+    return Check(
+        "The expected number of random draws before identification is l H_l = Θ(l ln l);"
+        " 'around 460' for l = 100 is l ln l",
+        "`chance.expected_draws`, `chance.simulate_draws`",
+        "l = 2, 3, 4, 10, 30, 100 components, 20,000 trials each",
+        "; ".join(rows),
+        holds and round(float(expected_draws(100)), 1) == 518.7,
+    )
+
+
+def uniform_first_pick() -> Check:
+    """Before any mark is placed, message passing gives all nodes of these graphs one score."""
+    generator = torch.Generator().manual_seed(0)
+    worst, networks = 0.0, 0
+    for conv in CONVS:
+        for norm in NORMS:
+            network = NetworkConfig(channels=16, layers=4, conv=conv)
+            config = ModelConfig(policy=PolicyConfig(picks=1, norm=norm, network=network), prediction=network)
+            policy = draw_weights(build_model(config), generator).policy
+            for n, parts in ((13, 2), (17, 3), (29, 2)):
+                graphs = family_graphs(n, parts)
+                with torch.no_grad():
+                    logits = policy(graphs).logits
+                assert logits is not None, "a learned policy gives its scores"
+                worst = max(worst, unevenness(logits, graphs))
+            networks += 1
+    return Check(
+        "On (n, l)-CSL graphs message passing on the unmarked graph selects uniformly",
+        "`LearnedPolicy`, first step",
+        f"{networks} selection networks with random weights ({', '.join(CONVS)}; norm {', '.join(NORMS)}) on all"
+        " (13, 2)-, (17, 3)- and (29, 2)-CSL graphs",
+        "every node has probability 1 / (nl), to a relative 1e-5",
+        worst < UNEVEN,
+    )
+
+
+def one_shot_selection() -> Check:
+    """A one-shot network gives l uniform distributions, so it identifies as seldom as a random policy (theorem 3)."""
+    generator = torch.Generator().manual_seed(0)
+    holds, found = True, []
+    for parts in (2, 3, 4):
+        drawn = csl_unions(17, parts, GRAPHS, np.random.default_rng(parts))
+        graphs = Graphs.of(make_batch(drawn, np.arange(GRAPHS)))
+        with torch.no_grad():
+            logits = random_one_shot(1, 16, 3, parts, generator)(graphs).t()  # (N, T) -> (T, N)
+        holds &= unevenness(logits, graphs) < UNEVEN
+        noise = -torch.empty(logits.shape).exponential_(generator=generator).log()
+        roots = torch.stack([segment_argmax(row, graphs.batch, GRAPHS) for row in logits + noise])
+        component = torch.from_numpy(drawn.extras["component"])
+        share = float(covered(Selection(roots), component, parts).double().mean())
+        holds &= near(share, success_with_replacement(parts), GRAPHS)
+        found.append(f"{share:.2f} ({float(success_with_replacement(parts)):.2f})")
+    return Check(
+        "A one-shot selection (OSAN) is uniform there too and identifies with probability l! / l^l (theorem 3)",
+        "`weights.OneShot`, `chance.covered`",
+        f"random weights, T = l = 2, 3, 4, {GRAPHS:,} (17, l)-CSL graphs each",
+        f"all T distributions uniform; shares drawn (exact): {', '.join(found)}",
+        holds,
+    )
+
+
+def random_policy_share(n: int, components: int, *, replacement: bool) -> float:
+    """How often the package's random policy, with T = l picks, covers (n, l)-CSL graphs."""
+    drawn = csl_unions(n, components, GRAPHS, np.random.default_rng(0))
+    graphs = Graphs.of(make_batch(drawn, np.arange(GRAPHS)))
+    policy = RandomPolicy(components, replacement=replacement)
+    selection = policy(graphs, generator=torch.Generator().manual_seed(0))
+    return float(covered(selection, torch.from_numpy(drawn.extras["component"]), components).double().mean())
+
+
+def family_graphs(n: int, components: int) -> Graphs:
+    """All (n, l)-CSL graphs as one batch."""
+    family = union_family(csl_members(n), components)
+    return Graphs.of(make_batch(family, np.arange(len(family))))
+
+
+def unevenness(logits: torch.Tensor, graphs: Graphs) -> float:
+    """By how much, relative to 1 / nodes, the most unequal probability of any step is off, ``(T, N)``."""
+    rows = [segment_log_softmax(row, graphs.batch, graphs.num_graphs) for row in logits.double()]
+    relative = torch.stack(rows).exp() * graphs.sizes.index_select(0, graphs.batch)
+    return float((relative - 1).abs().max())
+
+
+def near(share: float, exact: Fraction, trials: int) -> bool:
+    """Whether a simulated share lies within the standard errors allowed."""
+    p = float(exact)
+    return abs(share - p) <= ERRORS_ALLOWED * sqrt(p * (1 - p) / trials)

@@ -1,0 +1,106 @@
+"""Checks on strongly regular graphs: one mark tells different parameters apart, no bag equal ones."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+
+from lab.theory.checks.record import Check
+from lab.theory.identify import bag_kinds
+from policylearn.data import CATALOG, PackedGraphs, data_root, load_dataset, take_graphs
+from policylearn.data.synthetic import adjacency, complement, join, paley, rook, shrikhande, srg_parameters, triangular
+from policylearn.data.synthetic.regular import from_dense
+
+
+def different_parameters() -> Check:
+    """T(7) and its complement: same size and degree, one mark on any node tells."""
+    graphs = join([triangular(7), complement(triangular(7))])
+    kinds = bag_kinds(graphs)
+    names = [str(tuple(srg_parameters(take_graphs(graphs, [graph])))) for graph in range(2)]
+    return Check(
+        "Strongly regular graphs of different parameters are told apart by one mark, though 1-WL cannot",
+        "`identify.bag_kinds`",
+        f"{names[0]} and {names[1]}, every node marked",
+        "alike unmarked; no marked copy of one looks like one of the other",
+        kinds.told_apart_by_any_mark() and not kinds.told_apart_unmarked(),
+    )
+
+
+def all_parameters() -> Check:
+    """Every pair out of several families: marks see the parameters, all of them and nothing else."""
+    graphs = srg_collection()
+    parameters = [srg_parameters(take_graphs(graphs, [graph])) for graph in range(len(graphs))]
+    kinds = bag_kinds(graphs)
+    holds, pairs, alike = True, 0, 0
+    for a, b in combinations(range(len(graphs)), 2):
+        shared = bool(((kinds.counts[a] > 0) & (kinds.counts[b] > 0)).any())
+        holds &= shared == (parameters[a] == parameters[b])
+        holds &= bool(kinds.unmarked[a] == kinds.unmarked[b]) == (parameters[a][:2] == parameters[b][:2])
+        pairs, alike = pairs + 1, alike + shared
+    return Check(
+        "A mark sees the parameters (n, k, λ, μ) of a strongly regular graph, 1-WL alone only (n, k)",
+        "`identify.bag_kinds`",
+        f"{len(graphs)} graphs (triangular, lattice, Paley, Shrikhande, Chang, complements), {pairs} pairs, all nodes",
+        f"told apart by any one mark if and only if the parameters differ ({alike} pairs have equal ones);"
+        " unmarked if and only if n or k differs",
+        holds,
+    )
+
+
+def equal_parameters() -> Check:
+    """Rook and Shrikhande, T(8) and the Chang graphs: not even the full bag helps."""
+    groups = {"(16, 6, 2, 2)": join([rook(4), shrikhande()]), "(28, 12, 6, 4)": join([triangular(8), *changs()])}
+    holds = all(bag_kinds(graphs).full_bags_equal() for graphs in groups.values())
+    named = all(
+        str(tuple(srg_parameters(take_graphs(graphs, [graph])))) == name
+        for name, graphs in groups.items()
+        for graph in range(len(graphs))
+    )
+    return Check(
+        "Strongly regular graphs of equal parameters are not told apart, even by the full bag",
+        "`identify.bag_kinds`",
+        "(16, 6, 2, 2): lattice and Shrikhande; (28, 12, 6, 4): triangular and the three Chang graphs",
+        "equal full bags",
+        holds and named,
+    )
+
+
+def stored_graphs() -> Check:
+    """The fifteen strongly regular graphs of ``sr25``."""
+    statement = "The same for the 15 graphs (25, 12, 5, 6) of `sr25`"
+    function, parameters = "`identify.bag_kinds`", "all 15, full bags of 25 marked copies"
+    path = data_root() / CATALOG["sr25"].file
+    if not path.exists():
+        why = f"skipped: {path.name} is not in the data root; set POLICYLEARN_DATA to the folder that holds it"
+        return Check(statement, function, parameters, why, None)
+    graphs = load_dataset("sr25").graphs
+    found = {srg_parameters(take_graphs(graphs, [graph])) for graph in range(len(graphs))}
+    holds = found == {(25, 12, 5, 6)} and len(graphs) == 15 and bag_kinds(graphs).full_bags_equal()
+    return Check(statement, function, parameters, "equal full bags", holds)
+
+
+def srg_collection() -> PackedGraphs:
+    """Strongly regular graphs of several families, and the complements of those that are not their own."""
+    graphs = [triangular(m) for m in (5, 6, 7, 8)] + [rook(m) for m in (3, 4, 5, 6)] + [shrikhande(), *changs()]
+    return join([*graphs, *(complement(graph) for graph in graphs), *(paley(q) for q in (5, 13, 17, 29))])
+
+
+def changs() -> list[PackedGraphs]:
+    """The three Chang graphs: T(8) switched at the edges of four parts, of an octagon, and of a triangle and pentagon.
+
+    Switching at a set of nodes turns joined into unjoined, and the other way round, between the set and the rest.
+    """
+    pairs = list(combinations(range(8), 2))
+    rings = [[(0, 1), (2, 3), (4, 5), (6, 7)], ring(range(8)), ring(range(3)) + ring(range(3, 8))]
+    dense = adjacency(triangular(8))[0]
+    graphs = []
+    for edges in rings:
+        inside = np.isin(np.arange(len(pairs)), [pairs.index((min(edge), max(edge))) for edge in edges])
+        graphs.append(from_dense(dense ^ (inside[:, None] != inside)))
+    return graphs
+
+
+def ring(nodes: range) -> list[tuple[int, int]]:
+    """The edges of a cycle through these nodes."""
+    return [(node, nodes[(place + 1) % len(nodes)]) for place, node in enumerate(nodes)]

@@ -1,0 +1,60 @@
+"""Whether a whole model gives graphs of different classes different outputs, and the same class always the same."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from lab.theory.weights import draw_weights, load_covering_weights
+from policylearn.models import ModelConfig, NetworkConfig, PolicyConfig, SubgraphGNN, build_model
+
+CHANNELS = 8
+
+
+@dataclass(frozen=True)
+class Separation:
+    """How outputs of graphs lie, in units of the largest output.
+
+    Args:
+        spread: largest difference within a class.
+        gap: least distance between the means of two classes; infinite if there is one class only.
+    """
+
+    spread: float
+    gap: float
+
+    def is_clear(self) -> bool:
+        """Whether rounding alone cannot explain the gap."""
+        return self.gap > 1000 * self.spread
+
+
+def separation(outputs: Tensor, labels: Tensor) -> Separation:
+    """Compare outputs within and between classes.
+
+    Shapes:
+        outputs ``(G, C)``, labels ``(G,)`` from 0 without gaps.
+    """
+    scaled = outputs / outputs.abs().max().clamp(min=torch.finfo(outputs.dtype).tiny)
+    means = torch.stack([scaled[labels == label].mean(0) for label in range(int(labels.max()) + 1)])
+    spread = (scaled - means[labels]).abs().max()
+    distances = (means.unsqueeze(0) - means.unsqueeze(1)).abs().amax(-1)  # (classes, classes)
+    distances.fill_diagonal_(torch.inf)
+    return Separation(float(spread), float(distances.min()))
+
+
+def covering_model(picks: int, layers: int, outputs: int, generator: torch.Generator) -> SubgraphGNN:
+    """A whole model in double precision: covering weights to select, random weights to predict.
+
+    Args:
+        picks: T.
+        layers: of both networks.
+        outputs: width of the output.
+        generator: where the prediction network's weights are drawn from.
+    """
+    network = NetworkConfig(channels=CHANNELS, layers=layers, conv="gin", norm="none")
+    policy = PolicyConfig(name="learned", picks=picks, norm="none", network=network)
+    model = draw_weights(build_model(ModelConfig(outputs=outputs, prediction=network, policy=policy)), generator)
+    load_covering_weights(model.policy)
+    return model.double()

@@ -1,0 +1,244 @@
+"""Which graphs a system tells apart with random weights: what its design can see, whatever training makes of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, fields
+from typing import Any
+
+import numpy as np
+import torch
+from torch import nn
+
+from lab.theory.systems.families import PairFamily, load_family, reference_graphs
+from lab.theory.systems.readings import Said
+from lab.theory.systems.subjects import SUBJECTS, Subject, find_subject
+from policylearn.data import PackedGraphs, make_batch, take_graphs
+from policylearn.data.packed import Array
+from policylearn.data.synthetic import join
+from policylearn.data.transforms import Transform, fit_apply, transform_cache
+from policylearn.models import (
+    Inputs,
+    ModelConfig,
+    NetworkConfig,
+    PolicyConfig,
+    build_model,
+    calibrate,
+    find_system,
+)
+from policylearn.nn import Features
+from policylearn.settings import PolicyName
+
+OUTPUTS = 8
+NODES = Features((2,))
+"""EXP's nodes have a label of two values; those of the others have one."""
+MOST_LISTED = 10
+MARGIN = 100.0
+"""A difference counts where it is so many times that of graphs that are the same."""
+FLOOR = 1e-12
+"""Of the outputs' size: the least difference that counts."""
+MOVED = 1e-3
+"""Of the outputs' size: from here on the order of nodes has changed an output by more than rounding."""
+SPREAD = 0.1
+"""How far weights are moved from those that PyTorch starts with, so that none is exactly 0 or 1."""
+
+
+@dataclass(frozen=True)
+class TellingConfig:
+    """What is asked: a subject, graphs, and networks.
+
+    Args:
+        subject: a name of `SUBJECTS`.
+        family: of graphs, see `families`.
+        pairs: most pairs of EXP.
+        seeds: how often weights are drawn.
+        layers: of each network.
+        channels: C of each network.
+    """
+
+    subject: str = "gin"
+    family: str = "sr25"
+    pairs: int = 100
+    seeds: int = 3
+    layers: int = 6
+    channels: int = 8
+
+    @property
+    def record(self) -> str:
+        """The name of its record in a ledger."""
+        return f"{self.family}-{self.subject}"
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What makes it what it is."""
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class Told:
+    """What was found for one draw of the weights; differences are in units of the largest output.
+
+    Args:
+        told: pairs whose outputs differ (in the mean over draws, where a system draws).
+        by_any_draw: pairs of which no two draws give the same output; None where a system draws nothing.
+        noise: largest difference between isomorphic graphs.
+        least_told: least difference of a pair that is told apart; None if none is.
+        most_untold: largest difference of a pair that is not; None if all are.
+        moved: isomorphic pairs whose outputs differ by more than rounding.
+    """
+
+    told: int
+    by_any_draw: int | None
+    noise: float
+    least_told: float | None
+    most_untold: float | None
+    moved: int
+
+
+@dataclass(frozen=True)
+class Telling:
+    """What was found for a subject.
+
+    Args:
+        pairs: of graphs that are not isomorphic.
+        told: those told apart with some of the weights.
+        by_any_draw: those of which, with some of the weights, no two draws give the same output; None where a system
+            draws nothing.
+        left: positions of the first pairs that are not told apart.
+        draws: what each draw of the weights gave.
+    """
+
+    pairs: int
+    told: int
+    by_any_draw: int | None
+    left: tuple[tuple[int, int], ...]
+    draws: tuple[Told, ...]
+
+    @property
+    def depends_on_order(self) -> bool:
+        """Whether the order of the nodes changed an output, so that there is nothing to compare."""
+        return any(draw.moved for draw in self.draws)
+
+
+def measure_telling(config: TellingConfig, report: Callable[[float], None] = lambda _share: None) -> Telling:
+    """Build the subject with random weights some times, and compare its outputs.
+
+    Args:
+        config: what is asked.
+        report: told of the share that is done.
+    """
+    most = min(config.pairs, find_subject(config.subject).most_pairs)
+    return measure_family(config, load_family(config.family, most), report)
+
+
+def measure_family(
+    config: TellingConfig, family: PairFamily, report: Callable[[float], None] = lambda _share: None
+) -> Telling:
+    """The same for graphs that are handed in; see `measure_telling`."""
+    subject = find_subject(config.subject)
+    build, graphs = prepare(subject, config, join([family.graphs, reference_graphs(family)]))
+    count = len(family.graphs)
+    own, reference = take_graphs(graphs, range(count)), take_graphs(graphs, range(count, len(graphs)))
+    told = np.zeros(len(family.pairs), dtype=bool)
+    surely: Array | None = None
+    draws = []
+    for seed in range(config.seeds):
+        model = random_model(build, reference, seed)
+        with torch.no_grad():
+            said = subject.reading(model, own)
+        found, apart, sure = compare(said, family)
+        told |= apart
+        if sure is not None:
+            surely = sure if surely is None else surely | sure
+        draws.append(found)
+        report((seed + 1) / config.seeds)
+    left = [(int(a), int(b)) for a, b in family.pairs[~told][:MOST_LISTED]]
+    drawn = None if surely is None else int(surely.sum())
+    return Telling(len(told), int(told.sum()), drawn, tuple(left), tuple(draws))
+
+
+def compare(said: list[Said], family: PairFamily) -> tuple[Told, Array, Array | None]:
+    """Differences of isomorphic graphs and of the others, in units of the largest output."""
+    means = torch.stack([one.mean for one in said])
+    scale = float(means.abs().max())
+
+    def difference(pairs: Array) -> Array:
+        first, second = torch.from_numpy(pairs).unbind(1)
+        return ((means[first] - means[second]).abs().amax(1) / scale).numpy()
+
+    alike, apart = difference(family.alike), difference(family.pairs)
+    tolerance = max(MARGIN * float(alike.max()), FLOOR)
+    told = apart > tolerance
+    sure = None
+    if any(len(one.chances) > 1 for one in said):
+        pairs = [(said[first].outputs, said[second].outputs) for first, second in family.pairs.tolist()]
+        nearest = [float(torch.cdist(a, b, p=torch.inf).min()) / scale for a, b in pairs]
+        sure = np.array(nearest) > tolerance
+    record = Told(
+        int(told.sum()),
+        None if sure is None else int(sure.sum()),
+        float(alike.max()),
+        float(apart[told].min()) if told.any() else None,
+        float(apart[~told].max()) if not told.all() else None,
+        int((alike > MOVED).sum()),
+    )
+    return record, told, sure
+
+
+def prepare(
+    subject: Subject, config: TellingConfig, graphs: PackedGraphs
+) -> tuple[Callable[[], nn.Module], PackedGraphs]:
+    """How a model of the subject is built, and the graphs with the structures that it reads."""
+    if subject.policy:
+        return lambda: policy_model(subject.policy, config), graphs
+    system = find_system(subject.model)
+    wanted: Mapping[str, Any] = {"layers": config.layers, "channels": config.channels, "dropout": 0.0}
+    known = {one.name for one in fields(system.settings)}
+    settings = system.settings(
+        **{name: value for name, value in wanted.items() if name in known} | dict(subject.settings)
+    )
+    specs = system.transforms(settings, Inputs(NODES, outputs=OUTPUTS))
+    transforms = [Transform.from_json({"name": name, **given}) for name, given in specs]
+    fitted, graphs = fit_apply(transforms, graphs, range(len(graphs)), cache=transform_cache())
+    learned = {one.name: {key: getattr(one, key) for key in one.learned} for one in fitted}
+
+    def build() -> nn.Module:
+        model = system.build(settings, Inputs(NODES, outputs=OUTPUTS, learned=learned))
+        assert isinstance(model, nn.Module), "a system is a module"
+        return model
+
+    return build, graphs
+
+
+def policy_model(policy: PolicyName, config: TellingConfig) -> nn.Module:
+    """A model of the family of policies with T = 1."""
+    network = NetworkConfig(channels=config.channels, layers=config.layers)
+    chosen = PolicyConfig(name=policy, picks=1)
+    return build_model(ModelConfig(node_features=NODES, outputs=OUTPUTS, prediction=network, policy=chosen))
+
+
+def random_model(build: Callable[[], nn.Module], reference: PackedGraphs, seed: int) -> nn.Module:
+    """A model with random weights, in double precision and in evaluation form.
+
+    Norms have the statistics of random graphs of the same sizes: with those of graphs whose nodes are all alike they
+    would divide by nothing, and with none at all the states of dense graphs would drown what a mark changes.
+    """
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        model = build()
+        with torch.no_grad():
+            for weight in model.parameters():
+                weight.add_(SPREAD * torch.randn_like(weight))
+        model.double()
+        parts = (range(first, min(first + 8, len(reference))) for first in range(0, len(reference), 8))
+        batches = [make_batch(reference, part) for part in parts]
+        calibrate(model, batches, generator=torch.Generator().manual_seed(seed))
+    return model.eval()
+
+
+def all_configs(subjects: list[str], families: list[str], **settings: int) -> list[TellingConfig]:
+    """One question for each subject and family, in the order of `SUBJECTS`."""
+    chosen = [find_subject(name).name for name in subjects] or [subject.name for subject in SUBJECTS]
+    known = {key: value for key, value in settings.items() if key != "pairs"}  # which EXP alone has
+    of_family = {family: settings if family == "exp" else known for family in families}
+    return [TellingConfig(subject, family, **of_family[family]) for family in families for subject in chosen]

@@ -1,0 +1,1 @@
+"""The verbs of ``python -m lab``, one file each."""

@@ -1,0 +1,120 @@
+"""Options that verbs share."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from cyclopts import Parameter
+
+from policylearn.wording import hint
+
+if TYPE_CHECKING:
+    from policylearn.settings import RunConfig
+
+Flag = Annotated[bool, Parameter(negative="", show_default=False)]
+Output = Annotated[Path | None, Parameter(alias="-o")]
+Words = Annotated[tuple[str, ...], Parameter(consume_multiple=True, negative="", show_default=False)]
+Numbers = Annotated[tuple[int, ...], Parameter(consume_multiple=True, negative="", show_default=False)]
+SettingOptions = Annotated[Mapping[str, str] | None, Parameter(parse=False)]
+SHORT_FOR = {
+    "target": "data.target",
+    "smiles": "data.smiles",
+    "fold": "data.fold",
+    "on_error": "data.on_error",
+    "policy": "selection.name",
+    "picks": "selection.picks",
+    "estimator": "selection.estimator",
+    "epochs": "fit.epochs",
+    "seed": "fit.seed",
+    "devices": "fit.devices",
+    "accelerator": "fit.accelerator",
+}
+
+
+@Parameter(name="*")
+@dataclass(frozen=True)
+class RunOptions:
+    """What to train: short forms of common settings."""
+
+    target: Words = ()
+    """Column(s) to predict."""
+    smiles: str | None = None
+    """A table's column of molecules."""
+    policy: str | None = None
+    """Which nodes are marked: learned, random, full, none, degree, centrality, or a policy of your own."""
+    picks: int | None = None
+    """T, how many nodes are marked."""
+    estimator: str | None = None
+    """How the learned policy learns: reinforce, straight_through or imle."""
+    model: str | None = None
+    """The system to train; 'policylearn systems' lists them."""
+    epochs: int | None = None
+    """Passes over the data."""
+    seed: int | None = None
+    """Random seed of weights, data order and picks."""
+    fold: int | None = None
+    """One fold instead of all."""
+    on_error: Literal["raise", "skip"] | None = None
+    """Whether a broken row of a table stops the run or is left out."""
+    devices: int | None = None
+    """Number of processes or GPUs."""
+    accelerator: Literal["auto", "cpu", "gpu"] | None = None
+    """What to run on."""
+
+    def settings(self) -> dict[str, Any]:
+        """The options that were given, by the names of settings."""
+        given = {one.name: getattr(self, one.name) for one in fields(self)}
+        return {SHORT_FOR.get(name, name): value for name, value in given.items() if value not in (None, ())}
+
+
+def make_config(
+    dataset: str, run: RunOptions | None, settings: Mapping[str, str] | None, file: Path | None = None
+) -> RunConfig:
+    """The settings of a run: the paper's for this dataset and model (or those of a file), then what the user said.
+
+    Args:
+        dataset: a name, a packed .npz or a table.
+        run: the short forms.
+        settings: options by the names of settings, as text.
+        file: a YAML to start from.
+    """
+    from policylearn.settings import RunConfig, changed, read_config
+    from policylearn.settings.schema import nested
+    from policylearn.training.presets import run_config
+
+    given = {name: read_word(value) for name, value in (settings or {}).items()} | (run or RunOptions()).settings()
+    base = RunConfig() if file is None else read_config(file)
+    check_names(given, str(given.get("model", base.model)))
+    if file is None:
+        return run_config(dataset, given, source="the command line")
+    return changed(base, nested(given | {"data.name": dataset}), "the command line")
+
+
+def read_word(text: str) -> Any:
+    """What a word of the command line says: YAML for lists and mappings, the word itself otherwise."""
+    import yaml
+
+    if not text.startswith(("[", "{")):
+        return None if text == "null" else text
+    try:
+        return yaml.safe_load(text)
+    except yaml.YAMLError:
+        raise ValueError(f"'{text}' cannot be read; write lists as [1,2] and mappings as {{a: 1}}") from None
+
+
+def check_names(given: Mapping[str, Any], model: str) -> None:
+    """Raise a `ValueError` with the nearest name for a setting that neither a run nor its model has."""
+    from policylearn.models import SYSTEMS
+    from policylearn.settings import RunConfig
+    from policylearn.settings.schema import all_names
+
+    kind = SYSTEMS[model].settings
+    tops = {*RunConfig.__struct_fields__, *kind.__struct_fields__}
+    for name in given:
+        if name.split(".")[0] not in tops:
+            known = [*all_names(RunConfig), *all_names(kind), *SHORT_FOR]
+            way_out = hint(name, known, f"'policylearn settings {model}' lists all")
+            raise ValueError(f"there is no option or setting '--{name}'; {way_out}")

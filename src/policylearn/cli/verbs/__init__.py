@@ -1,0 +1,1 @@
+"""The verbs, one file each; every file here is found by itself."""

@@ -1,0 +1,80 @@
+"""``policylearn evaluate``: a run's metric from its weights and data, or on new labelled rows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal
+
+from policylearn.cli.registry import verb
+
+
+@verb("evaluate")
+def evaluate(
+    run: Path,
+    labelled: Path | None = None,
+    /,
+    *,
+    smiles: str | None = None,
+    part: Literal["train", "valid", "test"] = "test",
+    data: str | None = None,
+) -> int:
+    """Evaluate a run on new labelled rows, or on its own data.
+
+    With a table of molecules that has the columns which the run predicts: scores by target, and how often its intervals
+    contain the truth there; rows that cannot be scored are counted (exit code 1). Without one: the metric on the run's
+    own data, under the conditions that it records, to the last digit.
+
+    Args:
+        run: the run folder.
+        labelled: a table of new labelled molecules.
+        smiles: its column of molecules; its name in training by default.
+        part: of the run's own data.
+        data: where the data is now, if it has moved; it must be the same data.
+    """
+    return evaluate_own_data(run, part, data) if labelled is None else evaluate_labelled(run, labelled, smiles)
+
+
+def evaluate_labelled(run: Path, labelled: Path, smiles: str | None) -> int:
+    """Score new rows, and print a table."""
+    from rich.console import Console
+    from rich.table import Table
+
+    from policylearn.explain.run_report import load_quietly
+    from policylearn.prediction.labelled import evaluate_table
+    from policylearn.prediction.scores import NAMES
+
+    result = evaluate_table(load_quietly(run), labelled, smiles=smiles)
+    names = [name for name in NAMES if any(name in scores for scores in result.scores.values())]
+    table = Table(title=str(labelled))
+    for number, heading in enumerate(("target", "labels", *(NAMES[name] for name in names))):
+        table.add_column(heading, justify="right" if number else "left")
+    for target, scores in result.scores.items():
+        cells = [f"{scores[name]:.4f}" if name in scores else "-" for name in names]
+        table.add_row(target, f"{result.labels[target]:,}", *cells)
+    console = Console()
+    console.print(table)
+    if result.coverage is not None:
+        print(f"{result.coverage.level:.0%} intervals or sets held {result.coverage.share:.1%} of the labels")  # noqa: T201
+    for reason in result.failed[:5]:
+        print(f"not scored: {reason}")  # noqa: T201 - the answer
+    if result.failed:
+        print(f"{result.rows:,} rows scored, {len(result.failed):,} not")  # noqa: T201 - the answer
+    return 1 if result.failed else 0
+
+
+def evaluate_own_data(run: Path, part: Literal["train", "valid", "test"], data: str | None) -> int:
+    """Compute the metric on the run's own data, and print it in full."""
+    from rich.console import Console
+
+    from policylearn.training.reevaluation import other_versions, reevaluate
+    from policylearn.training.runs import load_run
+
+    found = load_run(run)
+    with Console(stderr=True).status("evaluating"):
+        result = reevaluate(found, part=part, data=data)
+    print(f"{result.part} {result.metric}: {result.value!r} ({result.graphs:,} graphs)")  # noqa: T201 - the answer
+    if result.logged is not None and result.logged != result.value:
+        others = other_versions(found.facts)
+        reason = f"since then {others}" if others else f"it was trained on {found.facts.machine}"
+        print(f"the run logged {result.logged!r}; {reason}")  # noqa: T201 - the answer
+    return 0

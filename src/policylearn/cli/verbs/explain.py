@@ -1,0 +1,38 @@
+"""``policylearn explain``: what a run says of new molecules, and which atoms it looks at."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from policylearn.cli.registry import verb
+
+
+@verb("explain")
+def explain(
+    run: Path,
+    table: Path,
+    /,
+    *,
+    output: Annotated[Path, Parameter(alias="-o")] = Path("explanation.html"),
+    smiles: str | None = None,
+    most: int = 50,
+) -> int:
+    """Draw what a run looks at in new molecules, on one page.
+
+    Args:
+        run: the run folder.
+        table: a table of SMILES, as for 'policylearn predict'.
+        output: the HTML file.
+        smiles: the column of molecules; its name in training by default.
+        most: rows that are shown, from the top.
+    """
+    from policylearn.explain.explanation import write_explanation
+    from policylearn.explain.run_report import load_quietly
+
+    rows, failed = write_explanation(load_quietly(run), table, output, smiles=smiles, most=most)
+    said = f"; {failed} without an answer, with the reason" if failed else ""
+    print(f"wrote {output}: {rows} rows{said}")  # noqa: T201 - the command's answer
+    return 1 if failed else 0

@@ -1,0 +1,135 @@
+"""``policylearn predict``: a table of molecules (or packed graphs) in, the same rows with predictions out."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from cyclopts import Parameter
+
+from policylearn.cli.options import Flag
+from policylearn.cli.printing import warn
+from policylearn.cli.registry import verb
+from policylearn.cli.stopping import stop_signals
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from policylearn.prediction.table_writer import Progress, Written
+
+SOME_ROWS_FAILED = 1
+LARGE_TABLE = 100_000
+"""Bytes of a file that holds more than one chunk of molecules."""
+ALL_CORES = 1_000_000
+"""More workers than any cluster has cores for; it gives as many as it has."""
+
+
+@verb("predict")
+def predict(
+    run: Path,
+    table: Path,
+    /,
+    *,
+    output: Annotated[Path, Parameter(alias="-o")],
+    smiles: str | None = None,
+    batch_size: int | None = None,
+    picks: Flag = False,
+    interval: float = 0.9,
+    workers: int | None = None,
+    ray: Flag = False,
+) -> int:
+    """Predict on a table of SMILES or on packed graphs.
+
+    Every row of the input comes out in its place with its columns, then the predictions, with intervals where the run
+    has calibration; a row that cannot be predicted has none, and its reason in the last column, 'error'. The exit code
+    is 0 if all rows were predicted, 1 if some were not, 2 if nothing was written.
+
+    Args:
+        run: the run folder.
+        table: molecules (.csv, .tsv, .smi, .sdf or .parquet, .gz too), or a packed .npz.
+        output: the CSV or TSV (.gz too); it appears when it is complete.
+        smiles: the column of molecules; its name in training by default.
+        batch_size: graphs processed together; the run's by default.
+        picks: write the picked atoms, counted from 0.
+        interval: how often an interval (or set of labels) should contain the truth.
+        workers: processes that read molecules; one per core for models with descriptors by default, else half as many.
+        ray: share a table out over a Ray cluster (RAY_ADDRESS, or this machine); finished parts are kept.
+    """
+    import warnings
+
+    from rich.console import Console
+
+    cores = available_cores()
+    if workers is not None and workers < 1:
+        raise ValueError(f"'workers' must be >= 1 (got {workers})")
+    if (workers or cores) > 1 and not ray and is_large_table(table):
+        from policylearn.data.worker_server import start_server
+
+        start_server()  # now, while this process imports torch
+
+    from policylearn.prediction.predictor import BatchWarning, load
+    from policylearn.prediction.table_writer import PredictOptions, predict_packed, predict_table, usual_workers
+
+    console = Console(stderr=True)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", BatchWarning)
+        predictor = load(run)
+    for warning in caught:
+        warn(str(warning.message), console)
+    used = workers or (ALL_CORES if ray else usual_workers(predictor, cores))
+    options = PredictOptions(batch_size, picks, interval, used)
+    kept = "finished parts are kept; call the same command again" if ray else "nothing was written"
+    with stop_signals(lambda: kept), progress_bar(console, table) as progress:
+        if ray:
+            from policylearn.prediction.ray_table import predict_on_ray
+
+            if table.suffix == ".npz":
+                raise ValueError(f"{table}: '--ray' shares tables out, not packed graphs; leave --ray out")
+            written = predict_on_ray(predictor, run, table, output, options, smiles=smiles, progress=progress)
+        elif table.suffix == ".npz":
+            written = predict_packed(predictor, table, output, options, progress=progress)
+        else:
+            written = predict_table(predictor, table, output, options, smiles=smiles, progress=progress)
+    print(summary(output, written))  # noqa: T201 - the command's answer
+    return SOME_ROWS_FAILED if written.failed else 0
+
+
+def is_large_table(source: Path) -> bool:
+    """Whether other processes are surely worth starting for a file."""
+    return source.suffix != ".npz" and source.is_file() and source.stat().st_size > LARGE_TABLE
+
+
+def available_cores() -> int:
+    """The cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def summary(output: Path, written: Written) -> str:
+    """One line on what was written."""
+    *names, error = written.columns
+    text = f"{output}: {written.rows - written.failed:,} of {written.rows:,} rows predicted ({', '.join(names)})"
+    return text + (f"; {written.failed:,} failed, column '{error}' says why" if written.failed else "")
+
+
+@contextmanager
+def progress_bar(console: Console, source: Path) -> Iterator[Progress]:
+    """A bar by the share of the input that has been read; where that is not known, rows alone are counted."""
+    from policylearn.cli.progress import add_bar, progress_bars
+    from policylearn.data.packed import read_arrays
+
+    total: int | None = None
+    if source.suffix == ".npz" and source.is_file():
+        pointer = read_arrays(source, only=("node_ptr",)).get("node_ptr")
+        total = None if pointer is None else pointer.size - 1
+    elif source.suffix != ".gz" and source.is_file():
+        total = source.stat().st_size
+    with progress_bars(console, transient=True, disable=not console.is_terminal) as bars:
+        bar = add_bar(bars, "predicting", total)
+
+        def move(rows: int, position: int) -> None:
+            bars.update(bar, completed=position, figures=f"{rows:,} rows")
+
+        yield move

@@ -1,0 +1,249 @@
+"""``policylearn train``: from a dataset, a packed file or a table of SMILES to a run folder."""
+
+from __future__ import annotations
+
+import math
+import shlex
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from policylearn.cli.options import Flag, Output, RunOptions, SettingOptions, make_config
+from policylearn.cli.printing import say, spoken_notes, warn
+from policylearn.cli.registry import verb
+from policylearn.cli.stopping import kept_in, stop_signals
+
+if TYPE_CHECKING:
+    import lightning
+    from rich.console import Console
+
+    from policylearn.prediction.baseline import Baseline
+    from policylearn.prediction.outcome import Outcome
+    from policylearn.settings import RunConfig
+    from policylearn.training import Fitted, Source
+
+DIVERGED = 1
+"""The exit code of a training that ended early because its loss became NaN."""
+
+
+@verb("train")
+def train(
+    dataset: str,
+    /,
+    *,
+    run: RunOptions | None = None,
+    output: Output = None,
+    config: Path | None = None,
+    ensemble: int = 1,
+    no_baseline: Flag = False,
+    resume: Flag = False,
+    ray: Flag = False,
+    settings: SettingOptions = None,
+) -> int:
+    """Train a model on a dataset, a packed .npz or a table of SMILES, and write a run folder.
+
+    Settings that are not given are the paper's for the dataset and the model; data that the paper does not use has
+    defaults. Every setting is an option too, such as --fit.batch_size 32: 'policylearn settings' lists them, and
+    'policylearn settings MODEL' those of a model.
+
+    Args:
+        dataset: a name (see 'policylearn datasets'), a packed .npz, or a table: .csv, .tsv, .smi, .sdf or .parquet.
+        run: short forms of common settings.
+        output: the run folder; below runs/ by default.
+        config: a YAML to start from instead of the paper's settings.
+        ensemble: how many models to train, with different seeds; they answer as one, with a standard deviation.
+        no_baseline: do not train boosted trees on RDKit descriptors for comparison.
+        resume: continue the run in that folder.
+        ray: train in --devices processes of a Ray cluster (RAY_ADDRESS, or this machine).
+        settings: settings by their dotted names.
+    """
+    from rich.console import Console
+
+    from policylearn.training import load_source
+    from policylearn.training.fitting import check_device
+    from policylearn.training.processes import is_first_process, join
+
+    join()  # before anything can fail in one process alone
+    console = Console(stderr=True, quiet=not is_first_process())
+    chosen = make_config(dataset, run, settings, config)
+    if ensemble < 1:
+        raise ValueError(f"'ensemble' must be >= 1 (got {ensemble})")
+    if not ray:  # a cluster's devices are elsewhere
+        check_device(chosen.fit)
+    with console.status(f"loading {chosen.data.name}"):
+        source = load_source(chosen.data)
+    folder = output or default_folder(chosen, ensemble)
+    words = sys.argv[2:] if sys.argv[1:2] == ["train"] else [dataset]
+    with spoken_notes(console), stop_signals(lambda: kept_in(folder, words)):
+        announce(console, chosen, source, folder)
+        runs = train_runs(chosen, source, folder, console, members=ensemble, resume=resume, ray=ray)
+        if not is_first_process():
+            return 0
+        if any(one.trained is None for group in runs.values() for one in group):
+            say(f"{folder}: was finished already, so nothing was trained", console)
+            return 0
+        return report(chosen, source, folder, runs, f"policylearn train {shlex.join(words)}", baseline=not no_baseline)
+
+
+def train_runs(
+    config: RunConfig, source: Source, folder: Path, console: Console, *, members: int, resume: bool, ray: bool
+) -> dict[Path, Sequence[Fitted]]:
+    """Train under progress bars; the runs of each folder that answers: a run, each fold, or an ensemble."""
+    from policylearn.cli.progress import add_bar, progress_bars
+    from policylearn.cli.training_progress import TrainingBar
+    from policylearn.training import train, train_ensemble
+    from policylearn.training.processes import is_first_process
+
+    metric, first = source.dataset.task.metric, is_first_process()
+    with progress_bars(console, disable=not (first and console.is_terminal)) as progress:
+
+        def callbacks_of(title: str) -> Sequence[lightning.Callback]:
+            return [TrainingBar(progress, add_bar(progress, title), title, metric)] if first else []
+
+        if ray:
+            from policylearn.training.ray_training import train_on_ray
+
+            train_on_ray(config, folder, members=members, resume=resume)
+            return {folder: ()}
+        if members > 1:
+            return {folder: train_ensemble(config, source, folder, members, resume=resume, callbacks_of=callbacks_of)}
+        done = train(config, source, folder, resume=resume, callbacks_of=callbacks_of)
+        return {one.folder: [one] for one in done.runs}
+
+
+def report(
+    config: RunConfig,
+    source: Source,
+    folder: Path,
+    runs: dict[Path, Sequence[Fitted]],
+    command: str,
+    *,
+    baseline: bool,
+) -> int:
+    """Score, write what belongs into each folder, and print the table; the exit code."""
+    import json
+
+    from rich.console import Console
+
+    from policylearn.explain.run_report import write_run_report
+    from policylearn.prediction.baseline import fit_baseline
+    from policylearn.prediction.outcome import finish, in_memory
+    from policylearn.prediction.run_notes import RunNotes
+    from policylearn.settings.run_files import METRICS
+
+    warnings = [source.report.summary()] if source.report is not None else []
+    warnings += [source.dataset.caveat] if source.dataset.caveat else []
+    outcomes, found = [], None
+    for inner, group in runs.items():
+        if not group:
+            continue
+        outcome = finish(inner, group)
+        if source.report is not None and baseline:
+            trained = in_memory(group[0])
+            found = fit_baseline(trained.graphs, trained.split, source.dataset.task, seed=config.fit.seed)
+        RunNotes(command, warnings, found).save(inner)
+        write_run_report(inner, parts=outcome.parts, predictor=outcome.predictor)
+        outcomes.append(outcome)
+    one = outcomes[0].metrics if len(outcomes) == 1 else json.loads((folder / METRICS).read_text(encoding="utf-8"))
+    print_summary(Console(), config, source, folder, one, outcomes, found if len(outcomes) == 1 else None)
+    return DIVERGED if any("diverged" in outcome.metrics for outcome in outcomes) else 0
+
+
+def default_folder(config: RunConfig, members: int = 1) -> Path:
+    """A folder below runs/ that says what was run."""
+    data = Path(config.data.name).name.split(".")[0]
+    target = f"-{'-'.join(config.data.target)}" if config.data.target else ""
+    fold = "" if config.data.fold is None else f"-fold{config.data.fold}"
+    together = f"-ensemble{members}" if members > 1 else ""
+    return Path("runs") / f"{data}{target}-{label_of(config)}{fold}-seed{config.fit.seed}{together}"
+
+
+def label_of(config: RunConfig) -> str:
+    """What is trained, in a word."""
+    from policylearn.models import chosen_system
+
+    system, settings = chosen_system(config)
+    return system.label_of(settings)
+
+
+def announce(console: Console, config: RunConfig, source: Source, folder: Path) -> None:
+    """Say what will be trained on what."""
+    from policylearn.training.memory import memory_note
+
+    dataset, task = source.dataset, source.dataset.task
+    if source.report is not None:
+        say(source.report.summary(), console)
+        say(f"task: {source.explanation}", console)
+        if source.split_note:
+            say(f"split: {source.split_note}", console)
+    if dataset.caveat:
+        warn(f"{dataset.name}: {dataset.caveat}", console)
+    first = dataset.splits[0]
+    sizes = " / ".join(str(len(part)) for part in (first.train, first.valid, first.test))
+    folds = f", {len(dataset.splits)} folds" if len(dataset.splits) > 1 else ""
+    better = "higher" if task.higher_is_better else "lower"
+    say(
+        f"{dataset.name}: {len(dataset)} graphs, {sizes} train / valid / test{folds}; {task.kind}, {task.metric}"
+        f" ({better} is better); run folder {folder}",
+        console,
+    )
+    note = memory_note(config, dataset.graphs)
+    if note:
+        say(f"{config.model}: {note}", console)
+
+
+def print_summary(
+    console: Console,
+    config: RunConfig,
+    source: Source,
+    folder: Path,
+    metrics: dict[str, object],
+    outcomes: Sequence[Outcome],
+    baseline: Baseline | None,
+) -> None:
+    """The table at the end, the coverage of intervals, and the folder."""
+    from rich.table import Table
+
+    def figure(value: object, digits: int = 4) -> str:
+        return f"{value:.{digits}f}" if isinstance(value, float | int) else "-"
+
+    table = Table(title=f"{source.dataset.name}, {label_of(config)}")
+    for column in ("metric", "valid", "test", "epoch kept", "epochs", "seconds", "weights"):
+        table.add_column(column, justify="left" if column == "metric" else "right")
+    deviation = f" ± {figure(metrics['test_deviation'])}" if "test_deviation" in metrics else ""
+    weights = metrics["parameters"]
+    assert isinstance(weights, dict)
+    table.add_row(
+        str(metrics["metric"]),
+        figure(metrics["valid"]),
+        figure(metrics["test"]) + deviation,
+        str(metrics["best_epoch"]),
+        str(metrics["epochs"]),
+        figure(metrics["seconds"], 0),
+        f"{sum(weights.values()):,}",
+    )
+    if baseline is not None:
+        figures = [figure(baseline.valid), figure(baseline.test)]
+        table.add_row(f"{metrics['metric']} of {baseline.name}", *figures, "", "", figure(baseline.seconds, 0), "")
+    console.print(table)
+    for line in coverage_lines(outcomes):
+        say(line, console)
+    say(f"run folder, with report.html: {folder}", console)
+
+
+def coverage_lines(outcomes: Sequence[Outcome]) -> Iterator[str]:
+    """How often the intervals or sets held the truth on the test part, all folds together."""
+    calibrations = [one.predictor.calibration for one in outcomes]
+    known = [(found, found.coverage) for found in calibrations if found is not None and found.coverage is not None]
+    if not known:
+        return
+    labels = sum(coverage.labels for _, coverage in known)
+    share = sum(coverage.share * coverage.labels for _, coverage in known) / labels
+    size = sum(coverage.size * coverage.labels for _, coverage in known) / labels
+    found, coverage = known[0]
+    things = f"intervals of mean width {size:.3g}" if found.kind == "interval" else f"sets of {size:.2f} labels"
+    yield f"{coverage.level:.0%} {things} (calibrated on valid) held {share:.1%} of {labels:,} labels of the test part"
+    if math.isinf(size):
+        needed = math.ceil(coverage.level / (1 - coverage.level) - 1e-9)  # so that the rank asked for exists
+        yield f"intervals have no ends where validation has too few labels; {coverage.level:.0%} needs {needed} or more"

@@ -1,0 +1,86 @@
+"""Policies by name, each with its settings and how it is built."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Self
+
+from policylearn.bags import BagRule
+from policylearn.nn import Features, NetworkConfig
+from policylearn.policies.protocol import Policy
+from policylearn.registry import Registry
+from policylearn.settings.schema import ConfigError, NotNegative, Settings, plain, put
+
+
+class PolicySettings(Settings, frozen=True):
+    """Base of the settings of policies."""
+
+    @classmethod
+    def read(cls, content: Mapping[str, Any], prefix: str) -> Self:
+        """The settings that a mapping holds; ``prefix`` stands before the names in messages."""
+        return put(cls(), content, prefix)
+
+    def written(self) -> dict[str, Any]:
+        """The settings as a mapping that `read` takes."""
+        return plain(self)
+
+    def copies(self, nodes: int) -> int:
+        """Marked copies of a graph of so many nodes."""
+        return 0
+
+    @property
+    def label(self) -> str:
+        """What a run's name says besides the policy's."""
+        return ""
+
+
+class PickSettings(PolicySettings, frozen=True):
+    """Settings of a policy that picks T nodes."""
+
+    picks: NotNegative = 2
+    """T, how many copies there are besides the unmarked graph."""
+
+    def copies(self, nodes: int) -> int:
+        """See `PolicySettings`."""
+        return min(self.picks, nodes)
+
+    @property
+    def label(self) -> str:
+        """See `PolicySettings`."""
+        return f"-t{self.picks}"
+
+
+@dataclass(frozen=True)
+class PolicyInputs:
+    """What a policy is built for besides its own settings.
+
+    Args:
+        network: settings of the prediction network.
+        node_features: what nodes come with.
+        edge_features: what edges come with.
+        rule: how copies are made of the picks.
+    """
+
+    network: NetworkConfig
+    node_features: Features
+    edge_features: Features
+    rule: BagRule
+
+
+@dataclass(frozen=True)
+class PolicyKind:
+    """A policy that can be asked for by name.
+
+    Args:
+        settings: its settings.
+        build: from settings and inputs to the policy.
+        presets: the policy whose presets of the paper's datasets it takes; its own where it says nothing.
+    """
+
+    settings: type[PolicySettings]
+    build: Callable[[Any, PolicyInputs], Policy]
+    presets: str = ""
+
+
+POLICIES = Registry[PolicyKind]("policy", "policylearn.policies", ConfigError)

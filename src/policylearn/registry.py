@@ -1,0 +1,89 @@
+"""Things by name: the file that defines a thing registers it, and everything else asks for it by its name."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import pkgutil
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TypeVar
+
+from policylearn.wording import hint
+
+Thing = TypeVar("Thing")
+
+IMPORTED: list[str] = []
+"""Files of users that were imported; a run remembers them, so that a message can name them."""
+
+
+class Registry(Mapping[str, Thing]):
+    """A mapping from names to things of one kind, which fills itself from a package at its first use.
+
+    Args:
+        kind: what the things are, for messages: "policy".
+        package: every module of this package is imported at the first look; the modules register what they define.
+        error: raised for an unknown name and for a name that is taken.
+
+    Example:
+        >>> policies = Registry[type]("policy")
+        >>> policies.register("random", dict)
+        <class 'dict'>
+        >>> list(policies)
+        ['random']
+    """
+
+    def __init__(self, kind: str, package: str | None = None, error: type[ValueError] = ValueError) -> None:
+        self.kind, self.error = kind, error
+        self._package = package
+        self._things: dict[str, Thing] = {}
+
+    def register(self, name: str, thing: Thing) -> Thing:
+        """Make a thing known under a name; returns the thing."""
+        if name in self._things:
+            raise self.error(f"there is a {self.kind} '{name}' already; give this one another name")
+        self._things[name] = thing
+        return thing
+
+    def __getitem__(self, name: str) -> Thing:
+        self._fill()
+        if name not in self._things:
+            known = sorted(self._things)
+            way_out = hint(name, known, f"known are {', '.join(known)}")
+            raise self.error(f"there is no {self.kind} '{name}'; {way_out}")
+        return self._things[name]
+
+    def __contains__(self, name: object) -> bool:
+        self._fill()
+        return name in self._things
+
+    def __iter__(self) -> Iterator[str]:
+        self._fill()
+        return iter(sorted(self._things))
+
+    def __len__(self) -> int:
+        self._fill()
+        return len(self._things)
+
+    def _fill(self) -> None:
+        if self._package is None:
+            return
+        package, self._package = self._package, None
+        for module in pkgutil.iter_modules(importlib.import_module(package).__path__):
+            importlib.import_module(f"{package}.{module.name}")
+
+
+def import_file(path: str | Path) -> None:
+    """Import a Python file by its path, so that what it defines is registered; a second time does nothing."""
+    path = Path(path).resolve()
+    name = f"policylearn_plugin_{path.stem}"
+    known = sys.modules.get(name)
+    if known is not None and known.__file__ == str(path):
+        return
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None or not path.is_file():
+        raise ValueError(f"{path}: is no Python file; give the path of a .py that registers your own parts")
+    module = sys.modules[name] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    IMPORTED.append(str(path))

@@ -1,0 +1,66 @@
+"""Configurations that versions 0.1 and 0.2 wrote, in today's form."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from policylearn.settings.run_config import POLICY_LEARN
+from policylearn.settings.schema import ConfigError
+
+OLD_NAME = "policy"
+OF_POLICIES = (
+    "prediction", "selection", "pooling", "readout", "order", "bag", "descriptor_dropout", "regression_heads",
+)  # fmt: skip
+"""Settings of Policy-learn that every configuration held, whatever its model."""
+OF_POLICY: dict[str, tuple[str, ...]] = {
+    "learned": (
+        "picks", "network", "mode", "norm", "estimator", "node_dropout", "mask_selected", "add_graph_mean", "pooling",
+    ),
+    "random": ("picks", "mask_selected", "seed"),
+    "degree": ("picks",),
+    "centrality": ("picks",),
+    "full": (),
+    "none": (),
+}  # fmt: skip
+"""Settings of the selection that each policy read; all of them were written."""
+OF_ESTIMATOR = {"straight_through": {"tau": "tau"}, "gapped": {"tau": "tau"}, "imle": {"imle_strength": "strength"}}
+REMOVED = {"shared": False, "marks_per_copy": 1, "prior": None, "stop_below": None}
+"""Options that are gone, with the value at which they did nothing."""
+REPLACED = {"rloo": "reinforce", "gapped": "straight_through"}
+"""Estimators that are gone; they play no part in a prediction."""
+
+
+def upgraded(content: Mapping[str, Any], *, estimator: bool = False) -> dict[str, Any]:
+    """A configuration of version 0.1 or 0.2 in today's form; one of today stays as it is.
+
+    Args:
+        content: as the file holds it.
+        estimator: put another estimator in place of one that is gone, which a run that predicts does not need.
+    """
+    found = dict(content)
+    if "selection" not in found and found.get("model", OLD_NAME) != OLD_NAME:
+        return found
+    if found.get("model", OLD_NAME) != OLD_NAME:
+        return {key: value for key, value in found.items() if key not in OF_POLICIES}
+    found["model"] = POLICY_LEARN
+    if not found.pop("system", None):
+        found["selection"] = _selection(found.get("selection", {}), estimator)
+    bag = dict(found.get("bag", {}))
+    if bag.get("rule", "mark") != "ego":
+        bag.pop("hops", None)
+    return found | {"bag": bag}
+
+
+def _selection(selection: Mapping[str, Any], replace_estimator: bool) -> dict[str, Any]:
+    name = selection.get("name", "learned")
+    kept = {key: selection[key] for key in OF_POLICY.get(name, tuple(selection)) if key in selection}
+    used = {key: selection[key] for key, value in REMOVED.items() if selection.get(key, value) != value}
+    if used and replace_estimator:
+        raise ConfigError(f"'selection.{min(used)}' is gone since version 0.3; load the run with policylearn 0.2")
+    if name == "learned":
+        estimator = kept.get("estimator", "reinforce")
+        named = OF_ESTIMATOR.get(estimator, {})
+        kept |= {new: selection[old] for old, new in named.items() if old in selection}
+        kept["estimator"] = REPLACED.get(estimator, estimator) if replace_estimator else estimator
+    return {"name": name, **kept, **used}

@@ -1,0 +1,150 @@
+"""Comparisons: what is paired, what is counted, and that nothing is trained twice."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from lab.__main__ import main
+from lab.compare import CompareRecord, load_records, read_comparison, summarise, to_markdown
+from lab.compare.plan import jobs_of
+from lab.compare.runner import epochs_for
+from policylearn.settings import ConfigError
+from tests.training.tiny import write_graphs
+
+YAML = """
+reference: random
+seeds: 2
+recipe: modern
+settings: {{fit.epochs: 1, fit.batch_size: 8, prediction.channels: 4, prediction.layers: 1, data.split: random}}
+data:
+  {data}: {{}}
+variants:
+  random: {{policy: random, picks: 1}}
+  learned: {{policy: learned, picks: 1, recipe: paper, selection.estimator: rloo, selection.samples: 2}}
+"""
+
+
+@pytest.fixture
+def comparison(tmp_path: Path) -> Path:
+    data = write_graphs(tmp_path / "tiny.npz")
+    path = tmp_path / "policies.yaml"
+    path.write_text(YAML.format(data=data))
+    return path
+
+
+def record(variant: str, seed: int, test: float, *, higher: bool = False) -> CompareRecord:
+    return CompareRecord(
+        "molesol", variant, seed, "rmse", higher, 0.5, test, 3, 10, 20.0, {}, {}, "", {}, {}, {}
+    )  # fmt: skip
+
+
+def test_differences_are_paired_by_seed_and_count_for_the_better() -> None:
+    records = [record("random", seed, 1.0 + seed) for seed in range(3)]
+    records += [record("learned", seed, 0.8 + seed + 0.03 * (seed - 1)) for seed in range(3)]
+    random, learned = summarise(records, "random")
+    assert random.difference is None
+    assert learned.difference == pytest.approx(0.2)
+    assert learned.difference_error == pytest.approx(0.03 / math.sqrt(3))
+    assert learned.clear
+    assert learned.needed == 36  # two standard errors of .03 / sqrt(n) are .01
+    higher = [record("random", 0, 0.7, higher=True), record("learned", 0, 0.8, higher=True)]
+    assert summarise(higher, "random")[1].difference == pytest.approx(0.1)
+    assert not summarise(higher, "random")[1].clear, "one pair tells nothing"
+
+
+def test_a_single_run_is_told_without_an_error() -> None:
+    own = to_markdown(
+        summarise([record("random", 0, 1.0), record("learned", 0, 0.75)], "random"), "random"
+    ).splitlines()[-1]
+    assert own.startswith("| molesol | learned | 1 | 0.7500 rmse | 0.5000 | +0.2500 (1) | no |")
+
+
+def test_few_pairs_need_more_standard_errors() -> None:
+    def gains(spread: float, pairs: int) -> list[CompareRecord]:
+        own = [record("learned", seed, 0.9 + spread * (-1) ** seed) for seed in range(pairs)]
+        return [record("random", seed, 1.0) for seed in range(pairs)] + own
+
+    few, many = (summarise(gains(spread, pairs), "random")[1] for spread, pairs in ((0.03, 2), (0.18, 20)))
+    assert few.difference / few.difference_error > many.difference / many.difference_error > 2
+    assert not few.clear
+    assert many.clear
+
+
+def test_picks_per_graph_have_a_column_where_policies_decide() -> None:
+    fixed = [record("random", seed, 1.0) for seed in range(2)]
+    assert "picks per graph" not in to_markdown(summarise(fixed, "random"), "random")
+    adaptive = [replace(record("adaptive", seed, 1.0), test_mean_picks=1.0 + seed) for seed in range(2)]
+    heading, _, random, own = to_markdown(summarise(fixed + adaptive, "random"), "random").splitlines()
+    assert heading.endswith("| picks per graph |")
+    assert random.endswith("|  |")
+    assert own.endswith("| 1.50 |")
+
+
+def test_a_setting_that_came_later_renames_no_record() -> None:
+    """The name that a training of comparisons/tables_mean.yaml had when the first of them was made."""
+    comparison = read_comparison(Path(__file__).parents[3] / "lab" / "comparisons" / "tables_mean.yaml")
+    first = next(job for job in jobs_of(comparison) if job.variant == "random")
+    assert first.record == "freesolv/random-0-349d8a6b"
+
+
+def test_seeds_that_only_one_side_has_are_not_compared() -> None:
+    records = [record("random", 0, 1.0), record("learned", 0, 0.9), record("learned", 1, 5.0)]
+    learned = summarise(records, "random")[1]
+    assert (learned.seeds, learned.pairs) == (2, 1)
+    assert learned.difference == pytest.approx(0.1)
+    assert "| learned | 2 |" in to_markdown([learned], "random")
+
+
+def test_variants_share_seed_and_data_and_have_their_own_settings(comparison: Path) -> None:
+    jobs = jobs_of(read_comparison(comparison))
+    assert [(job.seed, job.variant) for job in jobs] == [(0, "random"), (0, "learned"), (1, "random"), (1, "learned")]
+    assert jobs[0].config.optim.schedule == "cosine"
+    assert jobs[1].config.optim.schedule == "step"
+    assert jobs[1].config.selection.estimator == "rloo"
+    assert {job.config.fit.seed for job in jobs} == {0, 1}
+    assert len({job.record for job in jobs}) == 4
+
+
+def test_equal_seconds_give_the_cheaper_one_more_epochs() -> None:
+    seconds = {"d/random": 2.0, "d/learned": 4.0, "d/none": 1.0}
+    assert [epochs_for(seconds, "d", name, "random", 10) for name in ("random", "learned", "none")] == [10, 5, 20]
+
+
+def test_every_training_is_made_once(comparison: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["compare", str(comparison), "-o", str(tmp_path / "records"), "--runs", str(tmp_path / "runs")]
+    assert main([*words, "--report"]) == 1
+    assert main(words) == 0
+    first = load_records(tmp_path / "records")
+    assert {(one.variant, one.seed) for one in first} == {(v, s) for v in ("random", "learned") for s in (0, 1)}
+    assert all(one.cpu_seconds > 0 for one in first)
+    assert "| tiny | learned | 2 |" in capsys.readouterr().out
+    assert (tmp_path / "records" / "summary.png").exists()
+    assert main(words) == 0
+    assert load_records(tmp_path / "records") == first
+    capsys.readouterr()
+    assert main([*words, "--report", "--against", "learned"]) == 0
+    assert "better than learned by" in capsys.readouterr().out
+    assert "better than random by" in (tmp_path / "records" / "summary.md").read_text()
+    assert main([*words, "--report", "--against", "lerned"]) == 2
+    assert "did you mean 'learned'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("seed: 3\ndata: {a: {}}\nvariants: {b: {}}", "there is no 'seed' in a comparison; did you mean 'seeds'"),
+        ("data: {a: {}}", "'variants' must map names to settings"),
+        ("data: {a: {}}\nvariants: {b: {}}\nreference: c", "the reference 'c' is no variant"),
+        ("data: {a: {}}\nvariants: {b: {}}\nseeds: 0", "'seeds' must be a whole number >= 1"),
+        ("[1, 2]", "must hold settings and values, not a list"),
+    ],
+)
+def test_what_is_wrong_is_said(text: str, message: str, tmp_path: Path) -> None:
+    path = tmp_path / "wrong.yaml"
+    path.write_text(text)
+    with pytest.raises(ConfigError, match=message):
+        read_comparison(path)

@@ -1,0 +1,115 @@
+"""RESULTS.md is made from the ledger alone: the committed one is what the committed records give."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+from lab.compare import read_comparison, run_comparison
+from lab.reproduce import (
+    TABLES,
+    Protocol,
+    Record,
+    Wish,
+    load_records,
+    make_report,
+    open_ledger,
+    plan,
+    run_table,
+    take_over,
+    write_report,
+)
+from lab.reproduce.declaration import Measure
+from tests.lab.reproduce.tiny import SMALL, tiny_table, tiny_wish
+
+PROJECT = Path(__file__).parents[3]
+
+
+def test_the_committed_report_is_what_the_committed_records_give() -> None:
+    ledger = open_ledger(PROJECT / "results")
+    again = make_report([*load_records(ledger), *take_over(ledger.root, TABLES)], TABLES, "results")
+    assert (PROJECT / "RESULTS.md").read_text(encoding="utf-8") == again, "run 'python -m lab reproduce --report'"
+    for picture in re.findall(r"\((results/pictures/.*?\.png)\)", again):
+        assert (PROJECT / picture).exists()
+
+
+def test_a_report_of_a_tiny_table(tiny_data: Path, tmp_path: Path) -> None:
+    table, ledger = tiny_table(tiny_data), open_ledger(tmp_path / "results")
+    run_table(plan(table, tiny_wish(2, rows=("random-t2", "learned-t2"))), ledger)
+    path = write_report(ledger, (table,))
+    text = path.read_text(encoding="utf-8")
+    assert path == tmp_path / "RESULTS.md"
+    assert re.search(r"\| GIN \| 0.50±0.10 \|  \|  \| 0 of 100 \|  \|  \| not run \|", text)
+    assert re.search(
+        r"\| Policy-learn T=2 \| 0.30±0.05 \| \d\.\d\d±\d\.\d\d \| 2 of 2 seeds \| 2 of 100 \| incremental, reinforce"
+        r" \| batch_size 12†, channels 4†, layers 1†, samples 2† \| reduced budget \(\w[\w ]*\) \|",
+        text,
+    )
+    assert "| OSAN T=2 | N/A |  |  | 0 of 100 |  |  | not run |" in text
+    assert "OSAN: the published ZINC network has 1,014,993 weights, above the table's 500k" in text
+    assert "not implemented" not in text
+    assert "2 of 100 epochs: learning rate decayed every 6 epochs instead of 300" in text
+    assert re.search(
+        r"^python -m lab reproduce tiny --columns tiny --rows learned-t2 --only 0 1 --epochs 2", text, re.M
+    )
+    assert "## Learned against random picks" in text
+    pictures = {found.name for found in (tmp_path / "results" / "pictures").iterdir()}
+    assert pictures == {"tiny.png", "curves-tiny.png"}
+    assert all(f"(results/pictures/{name})" in text for name in pictures)
+    assert make_report(reversed(load_records(ledger)), (table,), "results") == text, "whatever the order"
+
+
+def test_times_are_measured_and_compare_with_each_other_only(tiny_data: Path, tmp_path: Path) -> None:
+    base, ledger = tiny_table(tiny_data), open_ledger(tmp_path / "results")
+    measures: tuple[Measure, ...] = ("train_ms", "test_ms", "test_ms_deterministic")
+    columns = tuple(
+        replace(base.columns[0], slug=name, metric="milliseconds", measure=name, protocol=Protocol("round", 2))
+        for name in measures
+    )
+    rows = tuple(replace(found, cells=found.cells * 3) for found in base.rows)
+    table = replace(base, columns=columns, rows=rows)
+    jobs = plan(table, Wish(rows=("learned-t2",), settings=SMALL))
+    assert [job.cell.column.slug for job in jobs] == [*measures, *measures], "rounds take turns"
+    assert run_table(jobs, ledger).done == tuple(jobs)
+    records = load_records(ledger)
+    assert len(records) == 6
+    assert all(record.test > 0 and record.valid is None and record.curve == {} for record in records)
+    text = write_report(ledger, (table,)).read_text(encoding="utf-8")
+    assert text.count("2 of 2 rounds") == text.count("| another machine |") == 3
+
+
+def test_caveats_and_what_else_was_tried_are_told(tiny_data: Path, tiny_record: Record) -> None:
+    dataset = tiny_record.dataset | {"caveat": "rebuilt by hand"}
+    first = replace(tiny_record, dataset=dataset, valid=0.25)
+    longer = replace(first, epochs=2, config=first.config | {"fit": first.config["fit"] | {"epochs": 2}})
+    text = make_report([first, longer], (tiny_table(tiny_data),), "results")
+    assert "rebuilt by hand." in text
+    assert re.search(r"also tried, with their validation figure: .*, 1 runs, 1 epochs: 0\.250\.", text)
+
+
+def test_runs_of_a_comparison_are_those_of_a_cell_too(tiny_data: Path, tmp_path: Path) -> None:
+    table = tiny_table(tiny_data)
+    file = tmp_path / "mine.yaml"
+    file.write_text(
+        "reference: random\nseeds: 2\nrecipe: modern\n"
+        f"settings: {{fit.epochs: 1, fit.batch_size: 12, prediction.channels: 4, prediction.layers: 1}}\n"
+        f"data:\n  {table.columns[0].dataset}: {{}}\n"
+        "variants:\n  random: {policy: random, picks: 2}\n  learned: {policy: learned, picks: 2}\n"
+        "  degree: {policy: degree, picks: 2}\n"
+    )
+    root = tmp_path / "results"
+    run_comparison(read_comparison(file), root / "compare" / "mine", tmp_path / "runs")
+    found = take_over(root, (table,))
+    assert sorted((record.row, record.number) for record in found) == [
+        ("learned-t2", 0), ("learned-t2", 1), ("random-t2", 0), ("random-t2", 1),
+    ], "the paper has no row of degrees"  # fmt: skip
+    learned = found[0]
+    assert (learned.estimator, learned.epochs, learned.paper_epochs) == ("reinforce", 1, 100)
+    assert learned.changed["recipe"] == "modern"
+    assert learned.changed["readout"] == "both"
+    assert "fit.seed" not in learned.changed
+    text = write_report(open_ledger(root), (table,)).read_text(encoding="utf-8")
+    assert re.search(r"\| Policy-learn T=2 \| 0.30±0.05 \| \d\.\d\d±\d\.\d\d \| 2 of 2 seeds \| 1 of 100 \|", text)
+    assert "readout both†" in text
+    assert re.search(r"^python -m lab reproduce tiny .* recipe=modern", text, re.M)

@@ -1,0 +1,110 @@
+"""Work is shared and not doubled, goes on after a kill, and stops in time."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import lightning
+
+from lab.reproduce import Job, Record, load_records, open_ledger, plan, run_folder, run_table
+from tests.lab.reproduce.tiny import tiny_table, tiny_wish
+
+PROJECT = Path(__file__).parents[3]
+SCRIPT = """
+import sys, time
+from pathlib import Path
+import lightning
+from lab.reproduce import open_ledger, plan, run_table
+from tests.lab.reproduce.tiny import tiny_table, tiny_wish
+
+class Slow(lightning.Callback):
+    def on_train_epoch_end(self, trainer, module):
+        print("epoch", trainer.current_epoch, flush=True)
+        time.sleep(float(sys.argv[4]))
+
+data, root, epochs = sys.argv[1], Path(sys.argv[2]), int(sys.argv[3])
+jobs = plan(tiny_table(data), tiny_wish(epochs))
+outcome = run_table(jobs, open_ledger(root), callbacks_of=lambda job: [Slow()])
+for job in outcome.done:
+    print("done", job.title.replace(" ", "_"), flush=True)
+"""
+
+
+def start(data: Path, root: Path, epochs: int, pause: float) -> subprocess.Popen[str]:
+    environment = os.environ | {"OMP_NUM_THREADS": "1"}
+    words = [sys.executable, "-c", SCRIPT, str(data), str(root), str(epochs), str(pause)]
+    return subprocess.Popen(words, stdout=subprocess.PIPE, text=True, cwd=PROJECT, env=environment)
+
+
+def figures(record: Record) -> tuple[object, ...]:
+    return record.experiment, record.number, record.curve, record.valid, record.test, record.best_epoch
+
+
+def test_two_processes_share_the_work(tiny_data: Path, tmp_path: Path) -> None:
+    jobs = plan(tiny_table(tiny_data), tiny_wish(2))
+    assert len(jobs) == 6
+    pair = [start(tiny_data, tmp_path, 2, 0.1) for _ in range(2)]
+    done = [
+        [line.split()[1] for line in process.communicate()[0].splitlines() if line.startswith("done")]
+        for process in pair
+    ]
+    assert [process.returncode for process in pair] == [0, 0]
+    assert sorted(done[0] + done[1]) == sorted(job.title.replace(" ", "_") for job in jobs), "each once"
+    assert len(load_records(open_ledger(tmp_path))) == 6
+    again = run_table(jobs, open_ledger(tmp_path))
+    assert (len(again.found), again.done, again.busy, again.left) == (6, (), (), ())
+
+
+def test_a_killed_run_goes_on_where_it_was(tiny_data: Path, tmp_path: Path) -> None:
+    jobs = plan(tiny_table(tiny_data), tiny_wish(5))[:1]
+    run_table(jobs, open_ledger(tmp_path / "whole"))
+    process = start(tiny_data, tmp_path / "killed", 5, 0.2)
+    assert process.stdout is not None
+    while process.stdout.readline() != "epoch 2\n":
+        assert process.poll() is None
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    process.stdout.close()
+    ledger = open_ledger(tmp_path / "killed")
+    assert load_records(ledger) == []
+    seen: list[int] = []
+
+    class Count(lightning.Callback):
+        def on_train_epoch_end(self, trainer: lightning.Trainer, pl_module: lightning.LightningModule) -> None:
+            seen.append(trainer.current_epoch)
+
+    assert run_table(jobs, ledger, callbacks_of=lambda _job: [Count()]).done == tuple(jobs)
+    assert seen[0] > 0, "not from the start"
+    assert seen[-1] == 4
+    assert figures(load_records(ledger)[0]) == figures(load_records(open_ledger(tmp_path / "whole"))[0])
+
+
+def test_a_budget_stops_a_run_and_the_next_goes_on(tiny_data: Path, tmp_path: Path) -> None:
+    jobs, ledger = plan(tiny_table(tiny_data), tiny_wish(4))[:2], open_ledger(tmp_path)
+
+    class Slow(lightning.Callback):
+        def on_train_epoch_end(self, trainer: lightning.Trainer, pl_module: lightning.LightningModule) -> None:
+            time.sleep(0.2)
+
+    over: list[Job] = []
+    first = run_table(jobs, ledger, budget_seconds=0.1, callbacks_of=lambda _job: [Slow()], after=over.append)
+    assert (first.left, first.done, over) == (tuple(jobs), (), [])
+    assert list(run_folder(ledger, jobs[0]).rglob("last.ckpt"))
+    assert run_table(jobs, ledger, budget_seconds=600, after=over.append).done == tuple(jobs)
+    assert over == jobs
+    assert [len(record.curve["loss"]) for record in load_records(ledger)] == [4, 4]
+    assert list((tmp_path / "runs").rglob("*.ckpt")) == [], "finished runs keep no checkpoints"
+
+
+def test_a_job_that_another_is_at_is_left_to_it(tiny_data: Path, tmp_path: Path) -> None:
+    jobs, ledger = plan(tiny_table(tiny_data), tiny_wish(1))[:1], open_ledger(tmp_path)
+    with ledger.claim(jobs[0]) as ours:
+        assert ours
+        outcome = run_table(jobs, ledger)
+    assert outcome.busy == tuple(jobs)
+    assert load_records(ledger) == []

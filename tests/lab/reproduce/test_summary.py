@@ -1,0 +1,140 @@
+"""Figures, verdicts, and which configuration stands for a cell."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from lab.reproduce import Cell, Column, Printed, Protocol, Record, row
+from lab.reproduce.methods import LEARNED
+from lab.reproduce.summary import RunGroup, choose_groups, difference, group_records, verdict
+
+SEEDS = Protocol("seed", 2)
+
+
+def cell(text: str, *, higher: bool = False, **changes: Any) -> Cell:
+    column = Column("x", "x", "csl", "accuracy" if higher else "mae", higher, SEEDS, **changes)
+    return Cell("x", row(LEARNED, 2, text), column, Printed(text))
+
+
+def group(record: Record, tests: list[float], **changes: Any) -> RunGroup:
+    return RunGroup(
+        tuple(
+            replace(record, number=n, test=value, epochs=10, paper_epochs=10, **changes)
+            for n, value in enumerate(tests)
+        )
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "higher", "values", "expected"),
+    [
+        ("0.120±0.003", False, [0.121, 0.125], "within one deviation"),
+        ("0.120±0.003", False, [0.117, 0.117], "within one deviation"),
+        ("0.120±0.003", False, [0.110, 0.112], "better"),
+        ("0.120±0.003", False, [0.130, 0.128], "worse"),
+        ("93.0±0.9", True, [0.95, 0.95], "better"),
+        ("93.0±0.9", True, [0.90, 0.92], "worse"),
+        ("100.00±0.0", True, [1.0, 1.0], "within one deviation"),
+        ("100.00±0.0", True, [1.0, 0.99], "worse"),
+        ("0.3569", False, [0.30, 0.42], "within one deviation"),
+        ("0.3569", False, [0.30, 0.31], "better"),
+        ("OOM", True, [0.9, 0.9], "no figure in the paper"),
+    ],
+)
+def test_verdicts(text: str, higher: bool, values: list[float], expected: str, tiny_record: Record) -> None:
+    declared = cell(text, higher=higher, factor=100.0 if higher else 1.0)
+    assert verdict(declared, group(tiny_record, values)) == expected
+
+
+def test_a_smaller_budget_is_said_with_what_it_looks_like(tiny_record: Record) -> None:
+    whole = group(tiny_record, [0.110, 0.112])
+    fewer_seeds = RunGroup(whole.records[:1])
+    fewer_epochs = RunGroup(tuple(replace(record, epochs=9) for record in whole.records))
+    declared = cell("0.120±0.003")
+    assert verdict(declared, whole) == "better"
+    assert verdict(declared, fewer_seeds) == verdict(declared, fewer_epochs) == "reduced budget (better)"
+
+
+def test_what_has_no_runs_says_why(tiny_record: Record) -> None:
+    assert verdict(cell("0.120±0.003"), None) == "not run"
+    assert verdict(cell("0.120±0.003", needs="a file"), None) == "needs data"
+    times = cell("0.120±0.003", measure="test_ms")
+    assert verdict(times, group(tiny_record, [1.0, 2.0])) == "another machine"
+
+
+def test_folds_share_the_best_epoch_of_their_mean_curve(tiny_record: Record) -> None:
+    curves = [([0.2, 0.9, 0.8], [0.1, 0.4, 0.7]), ([0.9, 0.3, 0.8], [0.9, 0.2, 0.5])]
+    folds = [
+        replace(
+            tiny_record,
+            repeat="fold",
+            number=n,
+            higher_is_better=True,
+            reported="test",
+            curve={"valid": valid, "test": test},
+        )
+        for n, (valid, test) in enumerate(curves)
+    ]
+    both = RunGroup(tuple(folds))
+    assert both.values == pytest.approx((0.7, 0.5)), "each fold's own best epoch would give 0.4 and 0.9"
+    assert (both.mean, both.valid) == pytest.approx((0.6, 0.8))
+    assert both.deviation == pytest.approx(np.std([0.7, 0.5]))
+    held_out = RunGroup(tuple(replace(fold, reported="valid") for fold in folds))
+    assert held_out.values == pytest.approx((0.8, 0.8))
+
+
+def test_a_cell_is_chosen_by_repeats_epochs_and_validation_but_not_by_test(tiny_record: Record) -> None:
+    base = replace(tiny_record, changed={})
+    good_test = group(base, [0.1, 0.1], valid=0.5)
+    good_valid = group(base, [0.4, 0.4], valid=0.2)
+    more_runs = group(base, [0.4, 0.4, 0.4], valid=0.9)
+    assert choose_groups([good_test, good_valid]) == ([good_valid], [good_test])
+    assert choose_groups([good_test, good_valid, more_runs]) == ([more_runs], [good_valid, good_test])
+    other = group(base, [0.3], estimator="straight_through")
+    assert choose_groups([good_valid, other])[0] == [good_valid, other], "each estimator has its own line"
+
+
+def test_a_value_outside_the_papers_grid_is_a_departure(tiny_record: Record) -> None:
+    config = tiny_record.config | {"grid": {"selection.tau": [0.33, 1.0]}}
+    inside = group(tiny_record, [0.1], config=config, changed={"selection.tau": 0.33})
+    outside = group(tiny_record, [0.1], config=config, changed={"selection.tau": 0.5})
+    assert (inside.departures, outside.departures) == ((), (("selection.tau", 0.5),))
+    assert len(choose_groups([inside, outside])[0]) == 2
+
+
+def test_seeds_of_one_configuration_are_one_group(tiny_record: Record) -> None:
+    fit = tiny_record.config["fit"]
+    seeds = [replace(tiny_record, number=n, config=tiny_record.config | {"fit": fit | {"seed": n}}) for n in (1, 0)]
+    other = replace(tiny_record, config=tiny_record.config | {"fit": fit | {"epochs": 7}})
+    elsewhere = replace(tiny_record, dataset=tiny_record.dataset | {"fingerprint": "0"})
+    groups = group_records([*seeds, other, elsewhere])[tiny_record.experiment]
+    assert sorted([record.number for record in found.records] for found in groups) == [[0], [0], [0, 1]]
+    assert group_records([elsewhere, other, *seeds[::-1]]) == group_records([*seeds, other, elsewhere])
+
+
+def test_the_difference_has_its_standard_error(tiny_record: Record) -> None:
+    learned, random = group(tiny_record, [0.80, 0.90]), group(tiny_record, [1.00, 1.10, 1.20])
+    found = difference(learned, random)
+    assert found is not None
+    assert found.better_by == pytest.approx(0.25)
+    assert found.error == pytest.approx(np.sqrt(np.var([0.8, 0.9], ddof=1) / 2 + np.var([1.0, 1.1, 1.2], ddof=1) / 3))
+    assert found.clear
+    assert difference(learned, RunGroup(random.records[:1])) is None
+    longer = RunGroup(tuple(replace(record, epochs=11) for record in random.records))
+    assert difference(learned, longer) is None
+
+
+def test_the_selection_networks_rate_is_no_departure_of_random_picks(tiny_record: Record) -> None:
+    rates = {"optim.learning_rate": 0.01, "optim.selection_learning_rate": 0.01}
+    picks = replace(tiny_record.experiment, policy="random")
+    learned = group(tiny_record, [0.80, 0.90], changed=rates)
+    random = group(tiny_record, [1.00, 1.10], changed=rates, experiment=picks)
+    assert dict(learned.departures) == rates
+    assert dict(random.departures) == {"optim.learning_rate": 0.01}
+    assert difference(learned, random) is not None
+    slower = group(tiny_record, [1.00, 1.10], changed={}, experiment=picks)
+    assert difference(learned, slower) is None, "another rate of the prediction network is another training"
