@@ -1,4 +1,8 @@
-"""Where tests find data: the data root that is named, and the small datasets that are committed beside the tests."""
+"""Where tests find data, and how many examples Hypothesis draws.
+
+Data: the data root that is named, and the small datasets that are committed beside the tests.
+Examples: HYPOTHESIS_PROFILE=nightly draws many more; a test that states its own number keeps it.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +11,8 @@ import os
 import shutil
 import tempfile
 from pathlib import Path
+
+from hypothesis import settings
 
 COMMITTED = Path(__file__).parent / "data_files"
 
@@ -30,3 +36,7 @@ def find_data_root() -> Path:
 
 
 os.environ["POLICYLEARN_DATA"] = str(find_data_root())
+
+settings.register_profile("quick", max_examples=20, deadline=None)
+settings.register_profile("nightly", max_examples=500, deadline=None)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))

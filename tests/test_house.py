@@ -37,14 +37,6 @@ def test_make_lint_checks_the_rooms() -> None:
         assert tool in recipe
 
 
-def test_make_help_knows_every_benchmark() -> None:
-    makefile = (PROJECT / "Makefile").read_text()
-    run = makefile.split("BENCHMARKS ?= ")[1].splitlines()[0].split()
-    benchmarks = {path.stem for path in (PROJECT / "lab" / "benchmarks").glob("*.py") if "__main__" in path.read_text()}
-    assert set(run) <= benchmarks
-    assert [name for name in benchmarks - set(run) if f"lab.benchmarks.{name}" not in makefile] == []
-
-
 def test_constraints_name_versions_alone() -> None:
     lines = (PROJECT / "constraints.txt").read_text().splitlines()
     pins = [line for line in lines if line and not line.startswith("#")]

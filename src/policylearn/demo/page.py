@@ -12,6 +12,7 @@ from torch_geometric.data import Batch
 
 from policylearn.data import make_batch
 from policylearn.data.synthetic import csl_unions
+from policylearn.demo.learning import Learned, LearningConfig, LearningMethod, covered
 from policylearn.explain import (
     Chart,
     HtmlReport,
@@ -24,7 +25,6 @@ from policylearn.explain import (
     trace,
     write_report,
 )
-from policylearn.demo.learning import Learned, LearningConfig, LearningMethod, covered
 
 SHOWN = 50
 """Graphs among which the one to show is looked for."""

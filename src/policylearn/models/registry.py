@@ -14,7 +14,8 @@ from policylearn.nn import Features
 from policylearn.registry import Registry
 from policylearn.settings import ConfigError, Level
 from policylearn.settings.run_config import POLICY_LEARN, RunConfig
-from policylearn.settings.schema import Settings, plain, put
+from policylearn.settings.schema import Settings, all_names, plain, put
+from policylearn.wording import hint
 
 FindPreset = Callable[[str], Mapping[str, Any] | None]
 """The settings that a dataset declares under a name; None where it declares none."""
@@ -145,6 +146,10 @@ def build_model(
 def chosen_system(config: RunConfig) -> tuple[System, Any]:
     """The system of a run and its settings; a `ConfigError` says what is wrong with them."""
     system = SYSTEMS[config.model]
+    for name in config.system.keys() - {*system.settings.__struct_fields__}:
+        known = [*all_names(system.settings), *all_names(RunConfig)]
+        way_out = hint(name, known, f"'policylearn settings {system.name}' lists all")
+        raise ConfigError(f"there is no setting '{name}' of the model '{system.name}'; {way_out}")
     return system, system.read(config.system)
 
 

@@ -25,7 +25,7 @@ from policylearn.policies.estimators import ESTIMATORS, Estimator, Reinforce
 from policylearn.policies.protocol import Evidence, check_picks, unpicked
 from policylearn.policies.registry import POLICIES, PickSettings, PolicyInputs, PolicyKind
 from policylearn.settings import CopyPooling, NormKind
-from policylearn.settings.schema import DropShare, plain, put
+from policylearn.settings.schema import ConfigError, DropShare, plain, put
 
 Mode = Literal["incremental", "paper"]
 
@@ -176,6 +176,13 @@ class LearnedSettings(PickSettings, frozen=True):
         name = str(content.get("estimator", "reinforce"))
         kind = ESTIMATORS[name]
         of_estimator = {key: value for key, value in content.items() if key in kind.__struct_fields__}
+        for key in content.keys() - of_estimator.keys() - {*cls.__struct_fields__}:
+            owners = [other for other, one in ESTIMATORS.items() if key in one.__struct_fields__]
+            if owners:
+                raise ConfigError(
+                    f"'{prefix}{key}' is a setting of the estimator {' or '.join(owners)}, not of {name};"
+                    f" add {prefix}estimator {owners[0]}, or leave it out"
+                )
         settings = put(cls(), {key: value for key, value in content.items() if key not in of_estimator}, prefix)
         return settings.replace(estimator_settings=plain(put(kind(), of_estimator, prefix)))
 

@@ -157,8 +157,8 @@ class FitConfig(Settings, frozen=True):
         super().__post_init__()
         if self.patience and self.keep == "last":
             raise ValueError(
-                f"fit.patience {self.patience} stops where the validation metric was best a while ago, and fit.keep"
-                " 'last' keeps the weights of the stop; give fit.keep best, or fit.patience 0"
+                f"'patience' {self.patience} stops some epochs after the best one, and 'keep' last keeps the weights of"
+                " the stop; give 'keep' best, or 'patience' 0"
             )
 
 

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal, Self, TypeVar, get_args, get_origin,
 
 import msgspec
 
-from policylearn.wording import hint
+from policylearn.wording import nearest_word
 
 LARGEST = 1e300
 """Keeps infinity out of numbers without another bound."""
@@ -66,8 +66,10 @@ def put(base: Group, content: Mapping[str, Any], prefix: str = "") -> Group:
     for key, value in content.items():
         name = f"{prefix}{key}"
         if key not in kinds:
-            known = list(all_names(type(base), prefix))
-            way_out = hint(name, known, f"known are {', '.join(known) or 'none'}")
+            known = list(all_names(type(base)))
+            close = nearest_word(key, known)
+            every = ", ".join(f"{prefix}{one}" for one in known) or "none"
+            way_out = f"did you mean '{prefix}{close}'?" if close else f"known are {every}"
             raise ConfigError(f"there is no setting '{name}'; {way_out}")
         kind, before = kinds[key], getattr(base, key)
         group = group_of(kind)
@@ -81,7 +83,8 @@ def put(base: Group, content: Mapping[str, Any], prefix: str = "") -> Group:
     except ConfigError:
         raise
     except ValueError as error:  # of a check over several settings
-        raise ConfigError(f"{prefix}{error}") from None
+        group = prefix.rstrip(".")
+        raise ConfigError(f"'{group}': {error}" if group else str(error)) from None
 
 
 def read_value(kind: Any, value: Any, name: str) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 
 def nearest_word(word: str, known: Iterable[str]) -> str | None:
@@ -37,6 +38,10 @@ def markdown_table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> st
     return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in cells)
 
 
-def one_line(text: str) -> str:
-    """A text without its line breaks."""
-    return " ".join(text.split())
+def write_value(value: Any) -> str:
+    """A value as it is typed on the command line."""
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return str(value).lower()
+    return f"[{','.join(map(write_value, value))}]" if isinstance(value, list | tuple) else str(value)
