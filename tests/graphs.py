@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import hypothesis.strategies as st
 import networkx as nx
 import torch
 from torch import Tensor
 from torch_geometric.data import Batch, Data
 
+from policylearn.bags import RULES, Graphs
 from policylearn.models import Inputs, SubgraphGNN, build_model
 from policylearn.models.systems.policy_learn import PolicyLearnSettings
 from policylearn.nn import Features, NetworkConfig
 from policylearn.policies import POLICIES as POLICIES_BY_NAME
 
 ATOMS, BONDS = 5, 3
-OF_MODEL = {*PolicyLearnSettings.__struct_fields__} - {"prediction", "selection", "bag", "pooling"}
-OF_NETWORK = {*NetworkConfig.__struct_fields__}
 POLICIES = ("learned", "random", "full", "none", "degree", "centrality")
 
 
@@ -72,6 +73,20 @@ def permuted(data: Data, order: Tensor) -> Data:
     return Data(data.x[order], place[data.edge_index], data.edge_attr)
 
 
+def repeated(data: Data, times: int) -> Graphs:
+    """A batch of one graph many times over."""
+    numbers = torch.arange(times)
+    edges = data.edge_index.unsqueeze(1) + numbers.unsqueeze(1) * data.num_nodes  # (2, E) -> (2, K, E)
+    return Graphs.of(
+        {
+            "x": data.x.repeat(times, 1),
+            "edge_attr": data.edge_attr.repeat(times, 1),
+            "edge_index": edges.reshape(2, -1),
+            "batch": numbers.repeat_interleave(data.num_nodes),
+        }
+    )
+
+
 def small_model(
     policy: str = "learned", *, seed: int = 0, dtype: torch.dtype = torch.float32, **changes
 ) -> SubgraphGNN:
@@ -81,28 +96,30 @@ def small_model(
         policy: its name.
         seed: of the weights.
         dtype: of the weights.
-        changes: fields of `Inputs`, `PolicyLearnSettings` and `NetworkConfig`, wherever a field has the name; all others
-            are settings of the policy.
+        changes: settings of inputs, model, network, bag and policy; each goes wherever a setting has its name.
     """
     torch.manual_seed(seed)
-    inputs = {name: changes.pop(name) for name in list(changes) if name in Inputs.__dataclass_fields__}
-    inputs = {"node_features": Features((ATOMS,)), "edge_features": Features((BONDS,))} | inputs
-    of_bag = {"rule", "hops"}
-    bag = {name: changes.pop(name) for name in list(changes) if name in of_bag}
-    model = {name: changes.pop(name) for name in list(changes) if name in OF_MODEL}
-    network = {name: changes[name] for name in list(changes) if name in OF_NETWORK}
-    of_policy = POLICIES_BY_NAME[policy].settings.__struct_fields__
-    changes = {name: value for name, value in changes.items() if name not in network or name in of_policy}
+    inputs = {"node_features": Features((ATOMS,)), "edge_features": Features((BONDS,))}
+    inputs |= _named(changes, Inputs.__dataclass_fields__)
+    bag = _named(changes, {"rule"}.union(*(rule.__struct_fields__ for rule in RULES.values())))
+    model = _named(changes, PolicyLearnSettings.__struct_fields__)
+    network = _named(changes, NetworkConfig.__struct_fields__)
+    of_policy = {*POLICIES_BY_NAME[policy].settings.__struct_fields__}
+    rest = {k: v for k, v in changes.items() if k in of_policy or k not in {*inputs, *bag, *model, *network}}
     settings = {
         "prediction": {"channels": 8, "layers": 3} | network,
-        "selection": {"name": policy} | changes,
+        "selection": {"name": policy} | rest,
         "bag": bag,
         **model,
     }
-    model = build_model(settings=settings, inputs=Inputs(**inputs))
-    assert isinstance(model, SubgraphGNN)
+    built = build_model(settings=settings, inputs=Inputs(**inputs))
+    assert isinstance(built, SubgraphGNN)
     with torch.no_grad():
-        for name, value in model.state_dict().items():
+        for name, value in built.state_dict().items():
             if "norm" in name and value.is_floating_point():
                 value.copy_(torch.rand_like(value) + 0.5)
-    return model.to(dtype)
+    return built.to(dtype)
+
+
+def _named(changes: dict, names: Iterable[str]) -> dict:
+    return {name: changes[name] for name in names if name in changes}

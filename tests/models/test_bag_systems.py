@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
 from typing import Any
 
 import networkx as nx
@@ -11,9 +10,8 @@ import torch
 from torch import Tensor, nn
 from torch_geometric.data import Data
 
-import policylearn.models.systems  # noqa: F401
 from policylearn.bags import Graphs, Selection
-from policylearn.models import SYSTEMS, Inputs
+from policylearn.models import SYSTEMS, Inputs, build_model
 from policylearn.models.systems.osan import OSAN, uneven_masks
 from policylearn.nn import Features
 from tests.graphs import ATOMS, BONDS, batch_of, data_of, molecules, permuted
@@ -42,9 +40,9 @@ NOTHING = Inputs()
 
 def build(name: str, chosen: dict[str, Any], inputs: Inputs = MOLECULES) -> Any:
     system = SYSTEMS[name]
-    known = {field.name for field in fields(system.settings)}
+    known = system.settings.__struct_fields__
     torch.manual_seed(0)
-    model = system.build(system.settings(**{k: v for k, v in (SMALL | chosen).items() if k in known}), inputs)
+    model = system.build(system.read({k: v for k, v in (SMALL | chosen).items() if k in known}), inputs)
     assert isinstance(model, nn.Module)
     with torch.no_grad():
         for key, value in model.state_dict().items():
@@ -193,9 +191,7 @@ SIZES: list[tuple[str, dict[str, Any], Inputs, int, int]] = [
 @pytest.mark.parametrize(("name", "chosen", "inputs", "prediction", "selection"), SIZES)
 def test_published_sizes(name: str, chosen: dict[str, Any], inputs: Inputs, prediction: int, selection: int) -> None:
     """The pages' numbers of weights, but for the scores of edges in OSAN's scorer, which node policies never read."""
-    system = SYSTEMS[name]
-    model = system.build(system.settings(**chosen), inputs)
-    assert isinstance(model, nn.Module)
+    model: Any = build_model(name, chosen, inputs)
     apart = sum(weight.numel() for weight in getattr(model, "selection_parameters", list)())
     assert sum(weight.numel() for weight in model.parameters()) - apart == prediction
     if selection:

@@ -7,25 +7,23 @@ import copy
 import pytest
 import torch
 
-from policylearn.models import ModelConfig, NetworkConfig, PolicyConfig, build_model, calibrate
+from policylearn.models import build_model, calibrate
 from policylearn.nn import RowBatchNorm
 from tests.graphs import batch_of, molecules
 
 
 @pytest.mark.parametrize(
-    ("policy", "estimator"),
+    "selection",
     [
-        ("learned", "reinforce"),
-        ("learned", "rloo"),
-        ("learned", "straight_through"),
-        ("random", "rloo"),
-        ("none", "rloo"),
+        {"name": "learned", "norm": "batch"},
+        {"name": "learned", "norm": "batch", "estimator": "straight_through"},
+        {"name": "random"},
+        {"name": "none"},
     ],
 )
-def test_one_batch_gives_the_statistics_of_a_training_step(policy: str, estimator: str) -> None:
+def test_one_batch_gives_the_statistics_of_a_training_step(selection: dict[str, str]) -> None:
     torch.manual_seed(0)
-    config = PolicyConfig(name=policy, picks=2, estimator=estimator, norm="batch")
-    model = build_model(ModelConfig(prediction=NetworkConfig(channels=8, layers=2), policy=config))
+    model = build_model(settings={"prediction": {"channels": 8, "layers": 2}, "selection": selection})
     trained = copy.deepcopy(model)
     for norm in trained.modules():
         if isinstance(norm, RowBatchNorm):

@@ -32,7 +32,7 @@ def squared(output: torch.Tensor, y: torch.Tensor) -> tuple[torch.Tensor, torch.
 @pytest.mark.parametrize("corner", CORNERS)
 def test_corner_graphs_predict_and_train(policy: str, corner: str) -> None:
     data = CORNERS[corner]
-    model = small_model(policy, picks=3).eval()
+    model = small_model(policy, **{} if policy in ("full", "none") else {"picks": 3}).eval()
     with torch.no_grad():
         assert model(data).isfinite().all()
         assert model(batch_of(data, *molecules(3))).isfinite().all()
@@ -54,15 +54,11 @@ def test_nodes_repeat_only_once_all_are_used(policy: str, training: bool) -> Non
 
 
 @pytest.mark.parametrize("policy", ["learned", "random", "degree", "centrality"])
-def test_without_masking_the_policy_may_repeat_itself(policy: str) -> None:
-    model = small_model(policy, picks=0).eval()
-    assert model.select(batch_of(ONE_NODE, NO_EDGES)).roots.shape == (0, 2)
-
-
-def test_no_picks_means_the_unmarked_graph_alone() -> None:
-    model = small_model("learned", picks=0).eval()
-    with torch.no_grad():
-        assert model(batch_of(*molecules(3))).shape == (3, 1)
+@torch.no_grad()
+def test_no_picks_means_the_unmarked_graph_alone(policy: str) -> None:
+    model, batch = small_model(policy, picks=0).eval(), batch_of(ONE_NODE, NO_EDGES)
+    assert model.select(batch).roots.shape == (0, 2)
+    assert torch.equal(model(batch), model.predict(batch, Selection.nothing(torch.tensor([0, 1, 4]))))
 
 
 def test_full_picks_every_node_once() -> None:
@@ -151,17 +147,6 @@ def test_picks_that_are_not_of_the_batch_are_refused(roots: list[list[float]], m
         model.predict(batch, selection)
     with pytest.raises(ValueError, match=message):
         model.train().predict(batch, selection)
-
-
-def test_picks_of_several_samples_are_those_of_the_batch_repeated() -> None:
-    model, batch = small_model("random").eval(), batch_of(NO_EDGES, TWO_PARTS)
-    right = Selection(torch.tensor([[0, 3, 8, 11]]))  # the second round's nodes count on from the first's seven
-    with torch.no_grad():
-        outputs = model.predict(batch, right, samples=2)
-        assert torch.allclose(outputs[:2], model.predict(batch, Selection(right.roots[:, :2])), atol=1e-5)
-        assert torch.allclose(outputs[2:], model.predict(batch, Selection(right.roots[:, 2:] - 7)), atol=1e-5)
-        with pytest.raises(ValueError, match=r"pick 0 of graph 2 is node 1, but that graph holds nodes 7 to 9"):
-            model.predict(batch, Selection(torch.tensor([[0, 3, 1, 4]])), samples=2)
 
 
 def marks_alone(graphs: Graphs, bag: Bag) -> Tensor:

@@ -76,7 +76,7 @@ def test_marked_copies_are_exchangeable(dtype: torch.dtype, tolerance: float) ->
 @pytest.mark.parametrize("policy", POLICIES)
 def test_a_graph_alone_and_in_company(policy: str, dtype: torch.dtype, tolerance: float) -> None:
     """Batch independence of the default mode, symmetric graphs included."""
-    model = small_model(policy, dtype=dtype, picks=3, track_running_stats=True).eval()
+    model = small_model(policy, dtype=dtype).eval()
     graphs = symmetric_graphs() + molecules(8)
     company = molecules(64, seed=100)
     with torch.no_grad():

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from policylearn.bags import Bag
 from policylearn.data import PackedGraphs, data_root, make_batch
-from policylearn.models import ModelConfig, NetworkConfig, PolicyConfig, SubgraphGNN, build_model
+from policylearn.models import Inputs, SubgraphGNN, build_model
 from policylearn.nn import Graphs
 from tests.graphs import batch_of, molecules, small_model, symmetric_graphs
 
@@ -42,9 +42,10 @@ def reddit() -> PackedGraphs:
 
 def full_model(max_rows: int, *, channels: int = 8, layers: int = 2) -> SubgraphGNN:
     torch.manual_seed(0)
-    network = NetworkConfig(channels=channels, layers=layers)
-    config = ModelConfig(prediction=network, policy=PolicyConfig(name="full"), max_rows=max_rows, outputs=2)
-    model = build_model(config).eval()
+    network = {"channels": channels, "layers": layers}
+    settings = {"prediction": network, "selection": {"name": "full"}, "max_rows": max_rows}
+    model = build_model(settings=settings, inputs=Inputs(outputs=2)).eval()
+    assert isinstance(model, SubgraphGNN)
     model.encoder = Watched(model.encoder)
     return model
 

@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-import policylearn.models.systems  # noqa: F401
-from policylearn.models import Inputs, find_system
+from policylearn.models import Inputs, build_model
 from policylearn.nn import Features
 
 ZINC = Inputs(
@@ -39,6 +38,4 @@ ALCHEMY = Inputs(Features((6,)), Features((4,)), outputs=12)
     ],
 )
 def test_number_of_weights(name: str, inputs: Inputs, changes: dict[str, Any], weights: int) -> None:
-    system = find_system(name)
-    model: Any = system.build(system.settings(**changes), inputs)
-    assert sum(weight.numel() for weight in model.parameters()) == weights
+    assert sum(weight.numel() for weight in build_model(name, changes, inputs).parameters()) == weights

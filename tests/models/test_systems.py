@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any
 
 import networkx as nx
@@ -12,7 +12,6 @@ import torch
 from torch import Tensor, nn
 from torch_geometric.data import Batch, Data
 
-import policylearn.models.systems  # noqa: F401
 from policylearn.bags import Graphs, Selection
 from policylearn.data import make_batch, pack_pyg
 from policylearn.data.transforms import Transform, apply, fit_apply
@@ -26,12 +25,13 @@ OWN: dict[str, dict[str, Any]] = {
     "gin-pe": {"encoding_channels": 2, "walk_steps": 6, "eigenvectors": 3},
     "hymn": {"centrality_channels": 3, "terms": 6, "picks": 2},
     "pna": {"channels": 10, "edge_channels": 4},
+    "policy-learn": {"prediction": SMALL},
 }
 CARRIED = {"gin-pe": ("laplacian_encoding",)}
 """Structures that depend on the order of nodes, and are carried along when it changes: signs of eigenvectors."""
-FOR_NODES = ("hymn",)
+FOR_NODES = ("hymn", "policy-learn")
 
-names = pytest.mark.parametrize("name", sorted(SYSTEMS))
+names = pytest.mark.parametrize("name", SYSTEMS)
 
 
 def corners() -> dict[str, list[Data]]:
@@ -76,8 +76,8 @@ def training_graphs() -> list[Data]:
 
 def prepare(name: str, *, seed: int = 0) -> Prepared:
     system = SYSTEMS[name]
-    known = {field.name for field in fields(system.settings)}
-    settings = system.settings(**{k: v for k, v in (SMALL | OWN.get(name, {})).items() if k in known})
+    known = system.settings.__struct_fields__
+    settings = system.read({k: v for k, v in (SMALL | OWN.get(name, {})).items() if k in known})
     inputs = Inputs(Features((ATOMS,)), Features((BONDS,)))
     specs = [Transform.from_json({"name": kind, **given}) for kind, given in system.transforms(settings, inputs)]
     graphs = pack_pyg(

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from policylearn.bags import Graphs, Members
-from policylearn.policies import Imle, keep_best, kept_sizes, node_uniform
+from policylearn.policies import Imle, keep_best, node_uniform
 from tests.graphs import batch_of, molecules
 
 MEMBERS = Members(torch.tensor([0, 0, 0, 1, 1, 1, 1, 2]), torch.tensor([0, 3, 7, 8]))
@@ -16,8 +16,8 @@ MEMBERS = Members(torch.tensor([0, 0, 0, 1, 1, 1, 1, 2]), torch.tensor([0, 3, 7,
 
 def test_the_gradient_is_the_change_of_the_choice() -> None:
     scores = torch.tensor([3.0, 2.0, 1.0, 0.0, 5.0, 4.0, 3.0, 1.0], requires_grad=True)
-    pick = Imle(strength=10.0).draw(scores, torch.zeros(8), MEMBERS, 1)
-    assert pick.nodes.tolist() == [[0, 4, 7]]
+    pick = Imle(strength=10.0).draw(scores, torch.zeros(8), MEMBERS)
+    assert pick.nodes.tolist() == [0, 4, 7]
     assert pick.marks is not None
     assert pick.marks.tolist() == [1, 0, 0, 0, 1, 0, 0, 1]
     # Of the first graph the mark costs 1 at node 0 and nothing elsewhere: moved by ten, node 1 would be picked.
@@ -28,7 +28,7 @@ def test_the_gradient_is_the_change_of_the_choice() -> None:
 def test_a_node_that_must_not_be_picked_is_not_the_target_either() -> None:
     scores = torch.tensor([3.0, -torch.inf, 1.0], requires_grad=True)
     members = Members(torch.zeros(3, dtype=torch.long), torch.tensor([0, 3]))
-    pick = Imle().draw(scores, torch.zeros(3), members, 1)
+    pick = Imle().draw(scores, torch.zeros(3), members)
     assert pick.marks is not None
     (gradient,) = torch.autograd.grad((pick.marks * torch.tensor([1.0, -5.0, 0.0])).sum(), scores)
     assert gradient.tolist() == [1, 0, -1]
@@ -39,7 +39,7 @@ def test_any_rule_will_do() -> None:
     choice = Imle(strength=1.0).choose(scores, torch.zeros(2), lambda values: (values > 0).to(values.dtype))
     (gradient,) = torch.autograd.grad((choice * torch.tensor([1.0, -1.0])).sum(), scores)
     assert gradient.tolist() == [1, -1]
-    with pytest.raises(ValueError, match="'strength' must be > 0"):
+    with pytest.raises(ValueError, match="'strength'"):
         Imle(0.0)
 
 
@@ -47,9 +47,8 @@ def test_any_rule_will_do() -> None:
 @given(st.integers(0, 1000), st.integers(-9, 9).filter(bool))
 def test_so_many_nodes_are_kept_and_no_better_one_is_dropped(seed: int, keep: int) -> None:
     scores = torch.randn(8, 3, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
-    mask = keep_best(scores, MEMBERS, keep)
-    wanted = kept_sizes(MEMBERS.sizes, keep).tolist()
-    assert wanted == [max(1, size + keep) if keep < 0 else min(size, keep) for size in (3, 4, 1)]
+    mask = keep_best(scores, MEMBERS, keep, tolerance=0.0)
+    wanted = [max(1, size + keep) if keep < 0 else min(size, keep) for size in (3, 4, 1)]
     for graph, (values, kept) in enumerate(zip(scores.split([3, 4, 1]), mask.split([3, 4, 1]), strict=True)):
         assert kept.sum(0).tolist() == [wanted[graph]] * 3
         for column in range(3):

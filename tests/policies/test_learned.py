@@ -1,4 +1,4 @@
-"""The learned policy's loop: one pass a step gives what the whole bag gives."""
+"""The learned policy's loop: one pass per step gives what the whole bag gives."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from policylearn.bags import Selection, mark_nodes
 from policylearn.models import SubgraphGNN
 from policylearn.nn import Graphs
 from policylearn.policies import LearnedPolicy
+from policylearn.settings import ConfigError
 from tests.graphs import batch_of, molecules, repeated, small_model
 
 PICKS = 4
@@ -25,14 +26,16 @@ def rerun(policy: LearnedPolicy, graphs: Graphs, selection: Selection, step: int
     marks = None if selection.marks is None else selection.marks[:step]
     bag = mark_nodes(graphs, Selection(selection.roots[:step], marks=marks), dtype=torch.float64)
     pooled = policy.pool.finish(policy.pool.part(policy.encoder(graphs, bag), bag))
-    return policy.score(pooled, graphs).squeeze(1)
+    return policy.score(pooled, graphs)
 
 
-@pytest.mark.parametrize("training", [True, False])
-@pytest.mark.parametrize("estimator", ["rloo", "straight_through"])
-@pytest.mark.parametrize("norm", ["layer", "batch", "none"])
+@pytest.mark.parametrize(
+    ("norm", "training"),
+    [("layer", True), ("layer", False), ("none", True), ("none", False), ("batch", False)],  # in training it mixes rows
+)
+@pytest.mark.parametrize("estimator", ["reinforce", "straight_through"])
 @pytest.mark.parametrize("pooling", ["mean", "sum", "min"])
-def test_one_pass_a_step_equals_the_whole_bag(training: bool, estimator: str, norm: str, pooling: str) -> None:
+def test_one_pass_per_step_equals_the_whole_bag(norm: str, training: bool, estimator: str, pooling: str) -> None:
     model = small_model(picks=PICKS, dtype=torch.float64, estimator=estimator, norm=norm, pooling=pooling)
     policy = policy_of(model.train(training))
     graphs = Graphs.of(batch_of(*molecules(12)))
@@ -44,7 +47,7 @@ def test_one_pass_a_step_equals_the_whole_bag(training: bool, estimator: str, no
         assert (selection.logits[step] - wanted)[open_now].abs().max() < 1e-6
 
 
-def test_the_gradient_of_one_pass_a_step_equals_that_of_the_whole_bag() -> None:
+def test_the_gradient_of_one_pass_per_step_equals_that_of_the_whole_bag() -> None:
     policy = policy_of(small_model(picks=PICKS, dtype=torch.float64, estimator="straight_through").train())
     graphs = Graphs.of(batch_of(*molecules(6)))
     selection = policy(graphs, generator=torch.Generator().manual_seed(0))
@@ -58,7 +61,7 @@ def test_the_gradient_of_one_pass_a_step_equals_that_of_the_whole_bag() -> None:
         assert (a - b).abs().max() <= 1e-9 * max(1.0, float(b.abs().max()))
 
 
-def test_one_encoder_pass_a_step() -> None:
+def test_one_encoder_pass_per_step() -> None:
     policy = policy_of(small_model(picks=PICKS))
     rows: list[int] = []
     policy.encoder.register_forward_hook(lambda _module, _inputs, output: rows.append(len(output)))
@@ -81,7 +84,7 @@ def test_masking_forbids_repeats_and_its_absence_allows_them() -> None:
 
 def test_sampling_follows_the_scores() -> None:
     policy = policy_of(small_model(picks=1).eval())
-    graphs = repeated(Graphs.of(batch_of(molecules(3)[1])), 20000)
+    graphs = repeated(molecules(3)[1], 20000)
     nodes = int(graphs.sizes[0])
     selection = policy(graphs, sample=True, generator=torch.Generator().manual_seed(0))
     assert selection.logits is not None
@@ -107,36 +110,17 @@ def test_evaluation_takes_the_best_and_is_repeatable() -> None:
 
 
 @pytest.mark.parametrize(
-    ("settings", "message"),
+    ("name", "settings"),
     [
-        ({"picks": -1}, r"'picks' must be >= 0 \(got -1\)"),
-        ({"tau": 0.0, "estimator": "straight_through"}, r"'tau' must be > 0"),
-        ({"node_dropout": 1.0}, r"'node_dropout' must be >= 0 and < 1 \(got 1.0\)"),
-        ({"samples": 1, "estimator": "rloo"}, r"'samples' must be >= 2"),
-        ({"marks_per_copy": 0}, r"'marks_per_copy' must be >= 1"),
-        ({"mode": "fast"}, r"'mode' must be"),
-        ({"estimator": "best"}, r"'estimator' must be"),
+        ("picks", {"picks": -1}),
+        ("tau", {"tau": 0.0, "estimator": "straight_through"}),
+        ("tau", {"tau": 1.0}),
+        ("node_dropout", {"node_dropout": 1.0}),
+        ("mode", {"mode": "fast"}),
+        ("best", {"estimator": "best"}),
+        ("pixs", {"pixs": 3}),
     ],
 )
-def test_settings_that_make_no_sense_are_refused(settings: dict, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
+def test_settings_that_make_no_sense_are_refused(name: str, settings: dict) -> None:
+    with pytest.raises(ConfigError, match=name):
         small_model(**settings)
-
-
-@pytest.mark.parametrize("estimator", ["rloo", "straight_through"])
-@pytest.mark.parametrize("pooling", ["mean", "sum", "min"])
-@pytest.mark.parametrize("level", ["graph", "node"])
-def test_several_samples_are_the_batch_repeated(estimator: str, pooling: str, level: str) -> None:
-    model = small_model(
-        picks=3, dtype=torch.float64, estimator=estimator, pooling=pooling, norm="layer", node_dropout=0.3, level=level
-    ).train()
-    policy, samples = policy_of(model), 4
-    graphs = Graphs.of(batch_of(*molecules(7)))
-    many = repeated(graphs, samples)
-    one = policy(graphs, samples=samples, generator=torch.Generator().manual_seed(0))
-    other = policy(many, generator=torch.Generator().manual_seed(0))
-    assert torch.equal(one.roots, other.roots)
-    assert one.logits is not None
-    assert other.logits is not None
-    assert torch.allclose(one.logits, other.logits)
-    assert torch.allclose(model.predict(graphs, one, samples=samples), model.predict(many, other))

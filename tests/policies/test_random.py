@@ -9,7 +9,7 @@ from tests.graphs import batch_of, molecules, permuted, repeated, symmetric_grap
 
 def draws(policy: RandomPolicy, copies: int = 3000, nodes: int = 4) -> torch.Tensor:
     data = symmetric_graphs()[nodes - 3]
-    graphs = repeated(Graphs.of(batch_of(data)), copies)
+    graphs = repeated(data, copies)
     return policy(graphs, generator=torch.Generator().manual_seed(0)).local_roots(graphs.ptr)
 
 

@@ -16,8 +16,7 @@ def calibrate(model: nn.Module, batches: Iterable[Any], *, generator: torch.Gene
     """Replace the running statistics of all batch norms by the plain mean over ``batches``; return how many there were.
 
     Running statistics trail behind weights that move. On graphs whose nodes are nearly alike the lag can be larger than
-    what tells two graphs apart, and evaluation then looks like chance although training has succeeded. The bags are
-    those of a training step: K bags of a graph share the unmarked copy, so one bag alone has other statistics.
+    what tells two graphs apart, and evaluation then looks like chance although training has succeeded.
 
     Args:
         model: a `GraphModel`; left in the mode it was in.
@@ -26,7 +25,6 @@ def calibrate(model: nn.Module, batches: Iterable[Any], *, generator: torch.Gene
     """
     norms: list[Any] = [norm for norm in model.modules() if _keeps_statistics(norm)]
     momenta = [norm.momentum for norm in norms]
-    training_pass = getattr(model, "training_pass", model)
     was_training = model.training
     model.train()
     count = 0
@@ -35,7 +33,7 @@ def calibrate(model: nn.Module, batches: Iterable[Any], *, generator: torch.Gene
             count += 1
             for norm in norms:
                 norm.momentum = 1 / count
-            training_pass(batch, generator=generator)
+            model(batch, generator=generator)
     finally:
         for norm, momentum in zip(norms, momenta, strict=True):
             norm.momentum = momentum

@@ -28,12 +28,12 @@ class Objective:
     Args:
         loss: to be minimised; its gradient reaches all networks.
         prediction_loss: the mean loss, for logs.
-        outputs: the model's outputs; with K bags per graph, of all of them.
-        costs: each graph's own loss, the mean over its bags, without gradient.
+        outputs: the model's outputs.
+        costs: each graph's own loss, without gradient.
         selection: the picks, where the model makes any.
 
     Shapes:
-        loss and prediction_loss scalar; outputs ``(K * G, outputs)``, costs ``(G,)``.
+        loss and prediction_loss scalar; outputs ``(G, outputs)`` (node tasks: ``(N, outputs)``), costs ``(G,)``.
     """
 
     loss: Tensor
@@ -46,9 +46,7 @@ class Objective:
 class GraphModel(Protocol):
     """An ``nn.Module`` over PyG batches.
 
-    A model may also have ``bags_per_graph`` (how many bags it draws per graph in a training step; one if it says
-    nothing), ``training_pass(batch, generator=...)`` (a forward pass as in a training step, where that is not the plain
-    one) and ``selection_parameters()`` (weights that have a learning rate of their own).
+    A model may also have ``selection_parameters()``: weights that have a learning rate of their own.
     """
 
     @property

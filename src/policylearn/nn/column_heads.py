@@ -66,12 +66,7 @@ def joined(outputs: Tensor, of_columns: Tensor | None) -> Tensor:
     """A head's outputs and the mean of what column heads predict, half each.
 
     Args:
-        outputs: ``(K * G, outputs)`` of K bags per graph.
+        outputs: ``(G, outputs)``.
         of_columns: ``(H, G, outputs)``; None leaves the head's.
     """
-    if of_columns is None:
-        return outputs
-    mean = of_columns.mean(0)
-    if outputs.shape[0] != mean.shape[0]:  # `len` would fix the number of graphs in a model that is exported
-        mean = mean.repeat(outputs.shape[0] // mean.shape[0], 1)
-    return (outputs + mean) / 2
+    return outputs if of_columns is None else (outputs + of_columns.mean(0)) / 2

@@ -113,4 +113,8 @@ def build_norm(kind: NormKind, channels: int, *, track: bool = True) -> RowNorm:
     """The norm of that name."""
     if kind == "batch":
         return RowBatchNorm(channels, track=track)
-    return RowLayerNorm(channels) if kind == "layer" else NoNorm()
+    if kind == "layer":
+        return RowLayerNorm(channels)
+    if kind == "none":
+        return NoNorm()
+    raise ValueError(f"'norm' must be 'batch', 'layer' or 'none' (got '{kind}')")

@@ -105,7 +105,7 @@ class DSSGNN(nn.Module):
         h = self.input(graphs, bag)  # (R, D)
         for layer in self.layers:
             assert isinstance(layer, DSSLayer)
-            mean = layer.pool.finish(layer.pool.part(h, bag)).squeeze(1)  # (R, C) -> (N, C)
+            mean = layer.pool.finish(layer.pool.part(h, bag))  # (R, C) -> (N, C)
             shared = layer.shared(mean, original, graphs.edge_attr)
             h = torch.relu(layer.own(h, bag, graphs.edge_attr) + bag.spread(shared))
         # Every copy has all nodes, so that means over nodes and copies may be taken in either order.

@@ -228,7 +228,7 @@ class Scorer(nn.Module):
             messages = gather(lin(x), adjacency)
             if self.edge_lins is not None:
                 messages = messages + self.edge_lins[depth](edges)
-            x = batch_norm(torch.relu(collect(torch.relu(messages) * norm, adjacency)), 1)
+            x = batch_norm(torch.relu(collect(torch.relu(messages) * norm, adjacency)))
         scores: Tensor = self.out(x)
         return scores
 

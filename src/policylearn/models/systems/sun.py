@@ -103,7 +103,7 @@ class SUNLayer(nn.Module):
         # In the full bag copy k is that of node k: one number indexes both, and roots stand in the order of nodes.
         node, copy = bag.node.index_select(0, others), bag.copy.index_select(0, others)
         root_states = x.index_select(0, roots)  # (N, D)
-        mean = self.pool.finish(self.pool.part(x, bag)).squeeze(1)  # (N, D)
+        mean = self.pool.finish(self.pool.part(x, bag))  # (N, D)
 
         other = self.vv(root_states).index_select(0, node) + self.kk(root_states).index_select(0, copy)
         other = other + self.kv(x).index_select(0, others)

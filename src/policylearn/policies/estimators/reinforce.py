@@ -40,19 +40,23 @@ class Reinforce(Settings, frozen=True):
     def surrogate(self, selection: Selection, evidence: Evidence) -> Tensor | None:
         """See `Estimator`."""
         assert selection.log_prob is not None, "drawn picks have a probability"
-        costs = evidence.costs  # (G,)
-        if len(costs) < 2:
+        if len(evidence.costs) < 2:
             return None  # a single bag has nothing to be compared with
-        prefix, past = evidence.prefix_costs(), _known_past(evidence.past_costs)
-        advantages = []
-        for step in range(selection.picks):
-            known = [] if past is None else [past]
-            if prefix is not None:
-                known += [prefix[step]] + ([prefix[0]] if step else [])
-            advantages.append(residuals(costs, known))
-        advantage = torch.stack(advantages)  # (T, G)
+        advantage = advantages(selection.picks, evidence)
         advantage = advantage / (advantage.square().mean().sqrt() + 1e-8)
         return (advantage * selection.log_prob).sum(0).mean()
+
+
+def advantages(picks: int, evidence: Evidence) -> Tensor:
+    """How much worse each graph did than was to be expected before each pick, ``(T, G)``."""
+    prefix, past = evidence.prefix_costs(), _known_past(evidence.past_costs)
+    found = []
+    for step in range(picks):
+        known = [] if past is None else [past]
+        if prefix is not None:
+            known += [prefix[step]] + ([prefix[0]] if step else [])
+        found.append(residuals(evidence.costs, known))
+    return torch.stack(found)
 
 
 def _known_past(past: Tensor | None) -> Tensor | None:
