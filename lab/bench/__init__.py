@@ -1,37 +1,29 @@
-"""Benchmarks: our model against one with replicated edges and against the limit of the machine, in one run."""
+"""Benchmarks: our model against plain PyTorch and against the authors' way of writing it, in one run."""
 
-from lab.bench.ablation import ABLATION_CASES, ablation_markdown
-from lab.bench.cases import BATCH_SIZES, CASES, QUICK_CASES, Settings
+from lab.bench.cases import BATCH_SIZES, CASES, QUICK_CASES, BenchSettings
 from lab.bench.guard import ALLOWED, Fall, find_falls, speed_ratios
-from lab.bench.picture import draw_report
-from lab.bench.record import BenchReport, Growth, OverOnce, Timing
+from lab.bench.record import BenchReport, Growth, Timing
 from lab.bench.replicated import ReplicatedGNN
-from lab.bench.run import run_ablation, run_bench, run_systems
-from lab.bench.system_tables import systems_markdown
+from lab.bench.run import run_bench, run_systems
 from lab.bench.systems import SystemSettings
-from lab.bench.tables import make_tables
+from lab.bench.tables import make_tables, report_markdown
 
 __all__ = [
-    "ABLATION_CASES",
     "ALLOWED",
     "BATCH_SIZES",
     "CASES",
     "QUICK_CASES",
     "BenchReport",
+    "BenchSettings",
     "Fall",
     "Growth",
-    "OverOnce",
     "ReplicatedGNN",
-    "Settings",
     "SystemSettings",
     "Timing",
-    "ablation_markdown",
-    "draw_report",
     "find_falls",
     "make_tables",
-    "run_ablation",
+    "report_markdown",
     "run_bench",
     "run_systems",
     "speed_ratios",
-    "systems_markdown",
 ]

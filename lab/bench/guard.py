@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from lab.bench.cases import CASES
-from lab.bench.record import BenchReport, Timing, paired_ratio
+from lab.bench.record import BenchReport, paired_ratio
+from lab.bench.tables import WORDS
 
 ALLOWED = 0.1
 """The share that a ratio may fall by before it is told of."""
@@ -14,13 +15,7 @@ ALLOWED = 0.1
 
 @dataclass(frozen=True)
 class Fall:
-    """A ratio that fell.
-
-    Args:
-        name: of what.
-        before: in the last record.
-        now: in this one.
-    """
+    """A ratio that fell, with its value in the last record and now."""
 
     name: str
     before: float
@@ -50,28 +45,14 @@ def find_falls(now: Mapping[str, float], before: Mapping[str, float], allowed: f
 def speed_ratios(report: BenchReport) -> dict[str, float]:
     """What a record says of our speed and memory in units of its other contenders; more is better."""
     found: dict[str, float] = {}
-    for timing in report.timings:
-        if timing.contender != "ours" or not timing.ms:
+    for ours in report.timings:
+        if ours.contender != "ours" or not ours.ms:
             continue
-        title = _title(timing)
-        peer = _beside(report, timing, "replicated", None)
-        if peer is not None and peer.ms:
-            found[f"{title}: speed over replicated"] = paired_ratio(peer.ms, timing.ms)
-        if peer is not None and peer.peak_bytes and timing.peak_bytes:
-            found[f"{title}: memory of replicated over ours"] = peer.peak_bytes / timing.peak_bytes
-        limit = _beside(report, timing, "limit", timing.estimator)
-        if limit is not None and limit.ms:
-            found[f"{title}: products alone over ours"] = paired_ratio(limit.ms, timing.ms)
+        title = f"{ours.dataset}, {WORDS[ours.phase]}, {CASES[ours.case].title}"
+        for contender in ("plain", "replicated"):
+            other = report.find(ours.dataset, ours.case, ours.phase, contender)
+            if other is not None and other.ms:
+                found[f"{title}: time of {contender} over ours"] = paired_ratio(other.ms, ours.ms)
+            if other is not None and other.peak_bytes and ours.peak_bytes:
+                found[f"{title}: memory of {contender} over ours"] = other.peak_bytes / ours.peak_bytes
     return found
-
-
-def _beside(report: BenchReport, timing: Timing, contender: str, estimator: str | None) -> Timing | None:
-    return report.find(
-        timing.dataset, timing.case, timing.phase, contender, estimator=estimator, deterministic=timing.deterministic
-    )
-
-
-def _title(timing: Timing) -> str:
-    words = [timing.dataset, "training" if timing.phase == "train" else "inference", CASES[timing.case].title]
-    words += [timing.estimator] if timing.estimator else []
-    return ", ".join([*words, "deterministic"] if timing.deterministic else words)

@@ -14,7 +14,8 @@ import torch
 from torch_geometric.data import Batch
 
 from lab.bench.cases import Case, Phase
-from policylearn.models import ModelConfig
+from policylearn.models import Inputs
+from policylearn.nn import NetworkConfig
 
 GIB = 2**30
 SHARE = 0.8
@@ -105,7 +106,7 @@ def watch(process: subprocess.Popen[str], most_bytes: int | None) -> tuple[str, 
                 raise MemoryLimitError(f"needs more than {most_bytes / GIB:.1f} GiB of memory") from None
 
 
-def replicated_bytes(config: ModelConfig, case: Case, phase: Phase, batch: Batch) -> int:
+def replicated_bytes(inputs: Inputs, network: NetworkConfig, case: Case, phase: Phase, batch: Batch) -> int:
     """About how much memory the replicated model needs for a batch: the tensors that autograd keeps, or a layer's own.
 
     A row keeps 13 C numbers per layer: 8 of the features' stream (``[h, p]``, its sum over neighbours, two maps and two
@@ -116,13 +117,12 @@ def replicated_bytes(config: ModelConfig, case: Case, phase: Phase, batch: Batch
     edges = torch.bincount(batch.batch[batch.edge_index[0]], minlength=len(sizes))
     bag = sizes + 1 if case.policy == "full" else torch.full_like(sizes, case.picks + 1)
     selection = case.picks * (case.picks + 1) // 2 if case.learns else 0
-    channels, layers = config.prediction.channels, config.prediction.layers
     copies = bag + selection if phase == "train" else bag
     rows, messages = int((sizes * copies).sum()), int((edges * copies).sum())
-    featured = config.edge_features.present
+    featured = inputs.edge_features.present
     if phase == "train":
-        return 4 * channels * layers * (13 * rows + 2 * featured * messages)
-    return 4 * channels * (10 * rows + (8 if featured else 2) * messages)
+        return 4 * network.channels * network.layers * (13 * rows + 2 * featured * messages)
+    return 4 * network.channels * (10 * rows + (8 if featured else 2) * messages)
 
 
 def too_large(needed: int) -> str:

@@ -14,8 +14,8 @@ from torch_geometric.data import Batch
 from torch_geometric.nn import GINConv, GINEConv, global_mean_pool
 from torch_geometric.utils import scatter, softmax, to_dense_batch
 
-from policylearn.models import ModelConfig
-from policylearn.nn import Features
+from policylearn.models import Inputs
+from policylearn.nn import Features, NetworkConfig
 
 
 @dataclass(frozen=True)
@@ -116,29 +116,27 @@ def _mlp(inputs: int, channels: int, track: bool) -> nn.Sequential:
     return nn.Sequential(nn.Linear(inputs, channels), norm, nn.ReLU(), nn.Linear(channels, channels))
 
 
+def _head(channels: int, outputs: int) -> nn.Sequential:
+    return nn.Sequential(nn.Linear(channels, 2 * channels), nn.ReLU(), nn.Linear(2 * channels, outputs))
+
+
 class Network(nn.Module):
     """Node states of replicated copies.
 
     Args:
-        config: of the model.
+        inputs: features of nodes and edges.
+        network: width, depth and residual connections.
         marked: whether copies carry marks, on a stream of their own.
         track: keep running statistics in the norms.
     """
 
-    def __init__(self, config: ModelConfig, *, marked: bool, track: bool) -> None:
+    def __init__(self, inputs: Inputs, network: NetworkConfig, *, marked: bool, track: bool) -> None:
         super().__init__()
-        network = config.prediction
-        channels = network.channels
-        self.node_encoder = FeatureEncoder(config.node_features, channels - marked)
+        channels, edges = network.channels, inputs.edge_features
+        self.node_encoder = FeatureEncoder(inputs.node_features, channels - marked)
+        widths = [(1 if depth == 0 else channels) if marked else 0 for depth in range(network.layers)]
         self.layers = nn.ModuleList(
-            ReplicatedLayer(
-                channels,
-                (1 if depth == 0 else channels) if marked else 0,
-                config.edge_features,
-                track=track,
-                residual=network.residual,
-            )
-            for depth in range(network.layers)
+            ReplicatedLayer(channels, marks, edges, track=track, residual=network.residual) for marks in widths
         )
 
     def forward(self, copies: Copies, marks: Tensor | None) -> Tensor:
@@ -155,21 +153,26 @@ class ReplicatedGNN(nn.Module):
     """Policy and prediction over replicated copies.
 
     Args:
-        config: what to build; the paper's way of it, whatever mode, norms and estimator it names.
+        inputs: features of nodes and edges, and the number of outputs.
+        network: of prediction and selection.
+        policy: learned, random, full or none.
+        picks: T, of a learned or random policy.
+        tau: temperature of the straight-through gradient.
     """
 
-    def __init__(self, config: ModelConfig) -> None:
+    def __init__(
+        self, inputs: Inputs, network: NetworkConfig, policy: str = "learned", picks: int = 2, tau: float = 1.0
+    ) -> None:
         super().__init__()
-        policy, channels = config.policy, config.prediction.channels
-        if policy.name not in ("learned", "random", "full", "none"):
-            raise ValueError(f"there is no replicated '{policy.name}' policy; use learned, random, full or none")
-        self.policy, self.tau = policy.name, policy.tau
-        self.picks = policy.picks if policy.name in ("learned", "random") else 0
-        self.prediction = Network(config, marked=policy.name != "none", track=True)
-        self.head = nn.Sequential(nn.Linear(channels, 2 * channels), nn.ReLU(), nn.Linear(2 * channels, config.outputs))
-        if policy.name == "learned":
-            self.selection = Network(config, marked=True, track=False)
-            self.selector = nn.Sequential(nn.Linear(channels, 2 * channels), nn.ReLU(), nn.Linear(2 * channels, 1))
+        if policy not in ("learned", "random", "full", "none"):
+            raise ValueError(f"there is no replicated '{policy}' policy; use learned, random, full or none")
+        self.policy, self.tau = policy, tau
+        self.picks = picks if policy in ("learned", "random") else 0
+        self.prediction = Network(inputs, network, marked=policy != "none", track=True)
+        self.head = _head(network.channels, inputs.outputs)
+        if policy == "learned":
+            self.selection = Network(inputs, network, marked=True, track=False)
+            self.selector = _head(network.channels, 1)
 
     def forward(self, batch: Batch, *, noise: Tensor | None = None, generator: torch.Generator | None = None) -> Tensor:
         """Pick, then predict, ``(G, outputs)``.

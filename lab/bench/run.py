@@ -5,27 +5,25 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from datetime import UTC, datetime
 
 import torch
 
-from lab.bench.ablation import ablation_parts, measure_ablation
-from lab.bench.cases import Settings, plan
-from lab.bench.groups import Tell, count_steps, measure_group, wants_peak, with_peak
-from lab.bench.growth import growth_steps, measure_growth, measure_over_once, over_once_steps
-from lab.bench.record import BenchReport, Growth, OverOnce, Timing
-from lab.bench.systems import SystemSettings, measure_system_peaks, measure_systems, system_steps
+from lab.bench.cases import BenchSettings, plan
+from lab.bench.groups import Tell, count_steps, measure_group, with_peak
+from lab.bench.growth import growth_steps, measure_growth
+from lab.bench.record import BenchReport, Growth, Timing
+from lab.bench.systems import SystemSettings, measure_system
 from policylearn.fast import has_numba, wanted_kernels
 from policylearn.settings import DataConfig
 from policylearn.settings.provenance import commit, describe_machine, versions
 from policylearn.training import load_source
 
-CONE_FAMILIES = ("path", "grid")
 QUICK_PEAK = "learned-t2"
 
 
-def run_bench(settings: Settings, command: str, tell: Tell, expect: Callable[[int], None]) -> BenchReport:
+def run_bench(settings: BenchSettings, command: str, tell: Tell, expect: Callable[[int], None]) -> BenchReport:
     """Measure everything that the settings name.
 
     Args:
@@ -34,70 +32,63 @@ def run_bench(settings: Settings, command: str, tell: Tell, expect: Callable[[in
         tell: told of every step.
         expect: told how many steps are still to come, as soon as that is known.
     """
-    begun, load = _now(), os.getloadavg()[0]
+    begun = now()
     groups = plan(settings)
     sources = {name: load_source(DataConfig(name=name)) for name in settings.datasets}
     families = settings.families if settings.growth_nodes else ()
-    cone = [family for family in families if family in CONE_FAMILIES]
-    expect(
-        sum(count_steps(group, settings) for group in groups)
-        + len(families) * growth_steps(settings)
-        + len(cone) * over_once_steps(settings)
-    )
+    expect(sum(count_steps(group, settings) for group in groups) + len(families) * growth_steps(settings))
     with threads(settings.threads):
         timings = [t for group in groups for t in measure_group(group, sources[group.dataset], settings, tell)]
-        growth: list[Growth] = [measure_growth(family, settings, tell) for family in families]
-        over: list[OverOnce] = [measure_over_once(family, settings, tell) for family in cone]
+        growth = tuple(measure_growth(family, settings, tell) for family in families)
         timings = measure_peaks(timings, settings, tell, expect) if settings.memory else timings
-        report = _report(settings, command, begun, load, timings)
-    return replace(report, growth=tuple(growth), over_once=tuple(over))
-
-
-def run_ablation(settings: Settings, command: str, tell: Tell, expect: Callable[[int], None]) -> BenchReport:
-    """Measure what each part of the acceleration is worth, on the first of the datasets; see `run_bench`."""
-    begun, load = _now(), os.getloadavg()[0]
-    source = load_source(DataConfig(name=settings.datasets[0]))
-    expect(len(ablation_parts(settings)) * (1 + settings.rounds))
-    with threads(settings.threads):
-        timings = measure_ablation(source, settings, tell)
-        torch.set_num_threads(settings.threads)
-        return _report(settings, command, begun, load, timings)
+        return make_report(settings, command, begun, timings, growth)
 
 
 def run_systems(settings: SystemSettings, command: str, tell: Tell, expect: Callable[[int], None]) -> BenchReport:
     """Measure what every system costs beside the policies; see `run_bench`."""
-    begun, load = _now(), os.getloadavg()[0]
-    source = load_source(DataConfig(name=settings.dataset))
-    expect(system_steps(settings) + (len(settings.chosen) if settings.memory else 0))
+    begun = now()
+    expect(len(settings.chosen))
+    timings: list[Timing] = []
     with threads(settings.threads):
-        memory = measure_system_peaks(settings, tell) if settings.memory else None
-        timings, share = measure_systems(source, settings, tell, memory)
-        return replace(_report(settings, command, begun, load, timings), processor_share=share)
+        for name in settings.chosen:
+            timings += measure_system(name, settings)
+            tell(name, 1)
+        return make_report(settings, command, begun, timings)
 
 
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="seconds")
+def now() -> tuple[str, float, str]:
+    """Date, load and commit; a checkout may move on while something is measured."""
+    return datetime.now(UTC).isoformat(timespec="seconds"), os.getloadavg()[0], commit()
 
 
-def _report(
-    settings: Settings | SystemSettings, command: str, begun: str, load: float, timings: list[Timing]
+def make_report(
+    settings: BenchSettings | SystemSettings,
+    command: str,
+    begun: tuple[str, float, str],
+    timings: list[Timing],
+    growth: tuple[Growth, ...] = (),
 ) -> BenchReport:
+    """What was measured, with how and where."""
+    date, load, code = begun
     return BenchReport(
         command=command,
-        date=begun,
+        date=date,
         machine=describe_machine(),
         versions=versions("numba"),
-        commit=commit(),
+        commit=code,
         kernels=f"{wanted_kernels()}, numba {'there' if has_numba() else 'absent'}",
         load=(load, os.getloadavg()[0]),
         settings=asdict(settings),
         timings=tuple(timings),
+        growth=growth,
     )
 
 
-def measure_peaks(timings: list[Timing], settings: Settings, tell: Tell, expect: Callable[[int], None]) -> list[Timing]:
+def measure_peaks(
+    timings: list[Timing], settings: BenchSettings, tell: Tell, expect: Callable[[int], None]
+) -> list[Timing]:
     """The timings with their peak memory; a quick run has that of one case alone, as each takes its own process."""
-    wanted = [t for t in timings if wants_peak(t) and (not settings.quick or t.case == QUICK_PEAK)]
+    wanted = [t for t in timings if t.ms and (not settings.quick or t.case == QUICK_PEAK)]
     expect(len(wanted))
     measured = list(timings)
     for timing in wanted:

@@ -1,151 +1,141 @@
-"""A benchmark's record as tables for people."""
+"""A benchmark's record as tables, for the terminal and for documents."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from rich.table import Table
 
-from lab.bench.ablation import HEADINGS, ablation_rows
 from lab.bench.cases import CASES
-from lab.bench.paper import method_ratios
 from lab.bench.record import BenchReport, Timing, paired_ratio
-from lab.bench.system_tables import HEADINGS as SYSTEM_HEADINGS
-from lab.bench.system_tables import PAPER_HEADINGS, paper_rows, system_rows, where_measured
-from lab.bench.systems import SYSTEM
+from lab.bench.systems import POLICIES, SYSTEM, UNIT, entrant_title
+from policylearn.training.presets import preset_names
+from policylearn.wording import markdown_table
 
 MIB = 2**20
+WORDS = {"train": "training step", "infer": "inference"}
+UNPUBLISHED = "*"
+"""Marks systems without settings for the dataset."""
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """A table with a title."""
+
+    title: str
+    headings: tuple[str, ...]
+    rows: list[tuple[str, ...]]
+
+    def for_terminal(self) -> Table:
+        """As rich prints it."""
+        table = Table(title=self.title, title_justify="left")
+        for at, heading in enumerate(self.headings):
+            table.add_column(heading, justify="right" if at else "left")
+        for row in self.rows:
+            table.add_row(*row)
+        return table
 
 
 def make_tables(report: BenchReport) -> Iterator[Table]:
-    """Times and memory, cost against size, and the paper's ratios; those without a row are left out."""
-    if any(t.contender == "plain" for t in report.timings):
-        yield ablation_table(report)
-        return
+    """The record for the terminal."""
+    return (sheet.for_terminal() for sheet in make_sheets(report))
+
+
+def report_markdown(report: BenchReport) -> str:
+    """The record as documents hold it."""
+    sheets = [f"{sheet.title}\n\n{markdown_table(sheet.headings, sheet.rows)}" for sheet in make_sheets(report)]
+    return "\n\n".join([where_measured(report), *sheets])
+
+
+def make_sheets(report: BenchReport) -> Iterator[Sheet]:
+    """Times and memory per dataset and phase, and cost against size; or the table of systems."""
     if any(t.contender == SYSTEM for t in report.timings):
-        yield from systems_tables(report)
+        yield systems_sheet(report)
         return
-    groups = dict.fromkeys((t.dataset, t.phase, t.deterministic) for t in report.timings)
-    for dataset, phase, deterministic in groups:
-        yield times_table(report, dataset, phase, deterministic)
+    for dataset, phase in dict.fromkeys((t.dataset, t.phase) for t in report.timings):
+        yield times_sheet(report, dataset, phase)
     if report.growth:
-        yield growth_table(report)
-    if report.over_once:
-        yield over_once_table(report)
-    if method_ratios(report):
-        yield paper_table(report)
+        yield growth_sheet(report)
 
 
-def times_table(report: BenchReport, dataset: str, phase: str, deterministic: bool) -> Table:
+def times_sheet(report: BenchReport, dataset: str, phase: str) -> Sheet:
     """Everybody's times on a dataset in one phase."""
-    settings = report.settings
-    what = "a training step" if phase == "train" else "inference"
-    title = (
-        f"{what} on {dataset}{', deterministic algorithms' if deterministic else ''}: {settings['layers']} layers,"
-        f" {settings['channels']} channels, {settings['threads']} threads; ms per batch, median (quartiles)"
-    )
-    table = _table(
-        title, "method", "graphs", "ours", "replicated", "faster by", "products alone", "over them", "over random T=2",
-        "peak MiB: ours", "replicated",
-    )  # fmt: skip
-    for t in report.timings:
-        if (t.dataset, t.phase, t.deterministic, t.contender) != (dataset, phase, deterministic, "ours"):
+    rows = []
+    for ours in report.timings:
+        if (ours.dataset, ours.phase, ours.contender) != (dataset, phase, "ours"):
             continue
-        peer = report.find(dataset, t.case, phase, "replicated", deterministic=deterministic)
-        limit = report.find(dataset, t.case, phase, "limit", estimator=t.estimator, deterministic=deterministic)
-        random = report.find(dataset, "random-t2", phase, "ours", deterministic=deterministic)
-        table.add_row(
-            CASES[t.case].title + (f", {t.estimator}" if t.estimator else ""),
-            str(t.graphs),
-            spread(t),
-            spread(peer) if peer else "",
-            f"{paired_ratio(peer.ms, t.ms):.2f} x" if peer and peer.ms else "",
-            spread(limit) if limit else "",
-            f"{paired_ratio(t.ms, limit.ms):.2f} x" if limit else "",
-            f"{paired_ratio(t.ms, random.ms):.2f} x" if random and CASES[t.case].learns else "",
-            mebibytes(t),
-            mebibytes(peer) if peer else "",
-        )
-    return table
+        cells = [spread(ours)]
+        others = [report.find(dataset, ours.case, phase, contender) for contender in ("plain", "replicated")]
+        for other in others:
+            cells += ["", ""] if other is None else [spread(other), ratio(other, ours)]
+        cells += [mebibytes(timing) for timing in (ours, *others)]
+        rows.append((CASES[ours.case].title, *cells))
+    headings = ("method", "ours", "plain", "over ours", "replicated", "over ours", "MiB: ours", "plain", "replicated")
+    graphs = next(t.graphs for t in report.timings if t.dataset == dataset)
+    title = f"{dataset}, {WORDS[phase]}, {graphs} graphs: ms per batch, median (quartiles), and times as long as ours"
+    return Sheet(title, headings, rows)
+
+
+def growth_sheet(report: BenchReport) -> Sheet:
+    """Cost of inference against the number of nodes."""
+    first = report.growth[0]  # a grid has as many nodes as a square near that number
+    headings = ("graph", *(f"n ≈ {nodes:,}" for nodes in first.nodes), "exponent")
+    rows = [(growth.family, *map(short_ms, growth.medians), f"{growth.exponent:.2f}") for growth in report.growth]
+    title = f"inference at T={first.picks} on one graph of n nodes, ms; time grows like n to the exponent"
+    return Sheet(title, headings, rows)
+
+
+def systems_sheet(report: BenchReport) -> Sheet:
+    """What every system costs beside the policies."""
+    unit = f"over {entrant_title(UNIT)}"
+    headings = ("method", "weights", "training step", unit, "peak MiB", "inference", unit, "peak MiB")
+    return Sheet("ms of processor time per batch, median (quartiles)", headings, list(system_rows(report)))
+
+
+def system_rows(report: BenchReport) -> Iterator[tuple[str, ...]]:
+    """Times with their quartiles, and in units of the unit's time."""
+    dataset, shipped = report.settings["dataset"], preset_names()
+    for name in dict.fromkeys(timing.case for timing in report.timings):
+        own = name in POLICIES or f"{dataset}/{name}" in shipped
+        cells, weights = [], None
+        for phase in WORDS:
+            timing, unit = (report.find(dataset, case, phase, SYSTEM) for case in (name, UNIT))
+            assert timing is not None, f"{name} has no entry for {phase}"
+            weights = timing.parameters or weights
+            cells += [spread(timing), ratio(timing, unit) if unit else "", mebibytes(timing)]
+        yield entrant_title(name) + ("" if own else f" {UNPUBLISHED}"), f"{weights:,}" if weights else "", *cells
+
+
+def where_measured(report: BenchReport) -> str:
+    """One paragraph: command, commit, machine, and how busy it was."""
+    settings, machine = report.settings, report.machine
+    counts = (f"{settings[name]} {name[:-1] if settings[name] == 1 else name}" for name in ("threads", "rounds"))
+    commit = report.commit[:7] + report.commit[40:]
+    return (
+        f"`{report.command}`, commit {commit}, {report.date[:10]}, {machine['processor']}, {', '.join(counts)};"
+        f" load {report.load[0]:.1f} before and {report.load[1]:.1f} after on {machine['cores']} cores."
+    )
 
 
 def spread(timing: Timing) -> str:
     """Median and quartiles, or why there are none."""
     if not timing.ms:
         return timing.note
-    low, high = timing.quartiles
-    return f"{_short(timing.median)} ({_short(low)} to {_short(high)})"
+    quartiles = f" ({' to '.join(map(short_ms, timing.quartiles))})" if len(timing.ms) > 1 else ""
+    return short_ms(timing.median) + quartiles
 
 
-def mebibytes(timing: Timing) -> str:
+def ratio(timing: Timing, unit: Timing) -> str:
+    """One's time in units of another's; empty where one was not run."""
+    return f"{paired_ratio(timing.ms, unit.ms):.2f}" if timing.ms and unit.ms else ""
+
+
+def mebibytes(timing: Timing | None) -> str:
     """Peak memory where it was measured."""
-    return "" if timing.peak_bytes is None else f"{timing.peak_bytes / MIB:,.0f}"
+    return "" if timing is None or timing.peak_bytes is None else f"{timing.peak_bytes / MIB:,.0f}"
 
 
-def ablation_table(report: BenchReport) -> Table:
-    """What each part of the acceleration is worth."""
-    settings = report.settings
-    size = f"{settings['layers']} layers, {settings['channels']} channels"
-    title = f"{report.timings[0].dataset}: {size}; median ms per batch, and how many times as fast as plain PyTorch"
-    table = _table(title, *HEADINGS)
-    for row in ablation_rows(report):
-        table.add_row(*row)
-    return table
-
-
-def systems_tables(report: BenchReport) -> Iterator[Table]:
-    """What every system costs beside the policies; and, where the paper has a pair of them, its ratio beside ours."""
-    table = _table(where_measured(report), *SYSTEM_HEADINGS)
-    for row in system_rows(report):
-        table.add_row(*row)
-    yield table
-    beside = list(paper_rows(report))
-    if beside:
-        paper = _table("what a method costs in units of another: the paper's GPU times, and ours", *PAPER_HEADINGS)
-        for row in beside:
-            paper.add_row(*row)
-        yield paper
-
-
-def growth_table(report: BenchReport) -> Table:
-    """Cost of inference against the number of nodes."""
-    first = report.growth[0]  # a grid has as many nodes as a square near that number
-    table = _table(
-        f"inference at T={first.picks} on one graph of n nodes, ms; time grows like n to the exponent",
-        "graph", *(f"n ≈ {nodes:,}" for nodes in first.nodes), "exponent",
-    )  # fmt: skip
-    for growth in report.growth:
-        table.add_row(growth.family, *map(_short, growth.medians), f"{growth.exponent:.3f}")
-    return table
-
-
-def over_once_table(report: BenchReport) -> Table:
-    """T picks against one look at the unmarked graph."""
-    table = _table("T picks against both networks once on the unmarked graph, ms", "graph", "T", "picks", "once", "x")
-    for over in report.over_once:
-        ms = (sorted(values)[len(values) // 2] for values in (over.ms, over.once_ms))
-        table.add_row(f"{over.family} of {over.nodes:,} nodes", str(over.picks), *map(_short, ms), f"{over.ratio:.2f}")
-    return table
-
-
-def paper_table(report: BenchReport) -> Table:
-    """Ratios between methods: the paper's on a GPU, ours and the replicated model's here."""
-    title = "what a method costs in units of another: the paper's GPU times, ours, the replicated model's"
-    table = _table(title, "table of the paper", "phase", "method over method", "paper", "ours", "replicated")
-    for ratio in method_ratios(report):
-        phase = ratio.phase + (", deterministic" if ratio.deterministic else "")
-        pair = f"{CASES[ratio.case].title} / {CASES[ratio.base].title}"
-        measured = ("" if value is None else f"{value:.2f}" for value in (ratio.ours, ratio.replicated))
-        table.add_row(ratio.table, phase, pair, f"{ratio.paper:.2f}", *measured)
-    return table
-
-
-def _table(title: str, *headings: str) -> Table:
-    table = Table(title=title, title_justify="left")
-    for at, heading in enumerate(headings):
-        table.add_column(heading, justify="right" if at else "left")
-    return table
-
-
-def _short(ms: float) -> str:
+def short_ms(ms: float) -> str:
+    """Three digits, or all of those before the point."""
     return f"{ms:,.0f}" if ms >= 100 else f"{ms:.3g}"

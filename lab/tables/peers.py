@@ -30,7 +30,7 @@ from filelock import FileLock, Timeout
 from numpy.typing import NDArray
 from sklearn.metrics import roc_auc_score
 
-from lab.benchmarks.machine import PROJECT, describe
+from lab.bench.machine import PROJECT, describe
 from lab.tables.splits import TABLES, SplitTable, split_file
 
 RECORDS = PROJECT / "results" / "peers"

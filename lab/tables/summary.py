@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 from scipy.stats import rankdata
 
-from lab.benchmarks.machine import PROJECT
+from lab.bench.machine import PROJECT
 from lab.tables.splits import TABLES, SplitTable
 
 

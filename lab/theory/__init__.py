@@ -8,8 +8,6 @@ from lab.theory.chance import (
 )
 from lab.theory.checks import CHECKS, Check, check_table
 from lab.theory.depth import diameters, layers_needed, mark_is_seen
-from lab.theory.gradient_records import GradientRecord, gradient_table, load_gradients, measure_all
-from lab.theory.gradients import GradientConfig, Push, measure
 from lab.theory.identify import (
     BagKinds,
     Identification,
@@ -32,14 +30,11 @@ __all__ = [
     "Check",
     "Colouring",
     "Evaluation",
-    "GradientConfig",
-    "GradientRecord",
     "Identification",
     "Learned",
     "LearningConfig",
     "LearningMethod",
     "LearningRecord",
-    "Push",
     "Separation",
     "Summary",
     "bag_kinds",
@@ -50,17 +45,13 @@ __all__ = [
     "degree_aware_policy",
     "diameters",
     "expected_draws",
-    "gradient_table",
     "identification",
     "layers_needed",
     "learn",
     "learning_table",
-    "load_gradients",
     "load_records",
     "mark_is_seen",
     "marked_copies",
-    "measure",
-    "measure_all",
     "one_shot_policy",
     "refine",
     "run_all",

@@ -7,8 +7,10 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from lab.policy_model import policy_model
 from lab.theory.weights import draw_weights, load_covering_weights
-from policylearn.models import ModelConfig, NetworkConfig, PolicyConfig, SubgraphGNN, build_model
+from policylearn.models import Inputs, SubgraphGNN
+from policylearn.nn import NetworkConfig
 
 CHANNELS = 8
 
@@ -54,7 +56,6 @@ def covering_model(picks: int, layers: int, outputs: int, generator: torch.Gener
         generator: where the prediction network's weights are drawn from.
     """
     network = NetworkConfig(channels=CHANNELS, layers=layers, conv="gin", norm="none")
-    policy = PolicyConfig(name="learned", picks=picks, norm="none", network=network)
-    model = draw_weights(build_model(ModelConfig(outputs=outputs, prediction=network, policy=policy)), generator)
+    model = draw_weights(policy_model({"picks": picks, "norm": "none"}, network, Inputs(outputs=outputs)), generator)
     load_covering_weights(model.policy)
     return model.double()

@@ -9,6 +9,7 @@ from math import e, log, sqrt
 import numpy as np
 import torch
 
+from lab.policy_model import policy_model
 from lab.theory.chance import (
     expected_draws,
     simulate_draws,
@@ -21,8 +22,7 @@ from policylearn.bags import Selection
 from policylearn.data import make_batch
 from policylearn.data.synthetic import csl_members, csl_unions, union_family
 from policylearn.demo.learning import covered
-from policylearn.models import ModelConfig, NetworkConfig, PolicyConfig, build_model
-from policylearn.nn import Graphs, segment_argmax, segment_log_softmax
+from policylearn.nn import Graphs, NetworkConfig, segment_argmax, segment_log_softmax
 from policylearn.policies import RandomPolicy
 from policylearn.settings import ConvName, NormKind
 
@@ -118,8 +118,7 @@ def uniform_first_pick() -> Check:
     for conv in CONVS:
         for norm in NORMS:
             network = NetworkConfig(channels=16, layers=4, conv=conv)
-            config = ModelConfig(policy=PolicyConfig(picks=1, norm=norm, network=network), prediction=network)
-            policy = draw_weights(build_model(config), generator).policy
+            policy = draw_weights(policy_model({"picks": 1, "norm": norm}, network), generator).policy
             for n, parts in ((13, 2), (17, 3), (29, 2)):
                 graphs = family_graphs(n, parts)
                 with torch.no_grad():

@@ -10,9 +10,9 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from policylearn.models import ModelConfig, NetworkConfig, PolicyConfig, build_model
-from policylearn.nn import GIN, NoNorm
-from policylearn.policies import LearnedPolicy, Policy, as_learned
+from lab.policy_model import policy_model
+from policylearn.nn import GIN, NetworkConfig, NoNorm
+from policylearn.policies import LearnedPolicy
 
 CHANNELS = 2
 FAR_DOWN = 200.0
@@ -28,17 +28,17 @@ def covering_policy(picks: int, layers: int, *, mask_selected: bool = True) -> L
         mask_selected: whether the policy itself bars picked nodes; the weights do not need it.
     """
     network = NetworkConfig(channels=CHANNELS, layers=layers, conv="gin", norm="none")
-    settings = PolicyConfig(name="learned", picks=picks, norm="none", network=network, mask_selected=mask_selected)
-    return load_covering_weights(build_model(ModelConfig(policy=settings, prediction=network)).policy)
+    selection = {"picks": picks, "norm": "none", "mask_selected": mask_selected}
+    return load_covering_weights(policy_model(selection, network).policy)
 
 
-def load_covering_weights(given: Policy) -> LearnedPolicy:
+def load_covering_weights(policy: object) -> LearnedPolicy:
     """Replace the weights of a selection network by covering ones, and return it in evaluation mode.
 
     Args:
-        given: learned, with GIN layers without norms, at least two channels and slots pooled by mean or sum.
+        policy: learned, with GIN layers without norms, at least two channels and slots pooled by mean or sum.
     """
-    policy = as_learned(given)
+    assert isinstance(policy, LearnedPolicy), "other policies have no selection network"
     floods = [module for module in policy.modules() if isinstance(module, GIN)]
     plain = floods and all(isinstance(layer.norm, NoNorm) and layer.lin1.out_features >= 2 for layer in floods)
     if not plain or policy.pool.how == "min":

@@ -34,22 +34,24 @@ class Cost:
         """Rows per second."""
         return self.rows / self.seconds
 
+    @property
+    def processor_ms(self) -> float:
+        """Of a row."""
+        return 1000 * self.processor / self.rows
 
-def run(command: list[str], output: Path, *, priority: int | None = None) -> Cost:
+
+def run(command: list[str], output: Path) -> Cost:
     """Run a command in a session of its own, and watch all processes of that session.
 
     Args:
         command: its words.
         output: the table that it writes.
-        priority: over other commands (Linux: autogroup).
     """
     output.unlink(missing_ok=True)
     begin = time.perf_counter()
     log = output.with_suffix(".log")
     with log.open("w") as file:
         process = subprocess.Popen(command, stdout=file, stderr=subprocess.STDOUT, start_new_session=True)
-    if priority is not None:
-        Path(f"/proc/{process.pid}/autogroup").write_text(str(priority))
     ticks: dict[int, int] = {}
     peak = 0
     while process.poll() is None:

@@ -1,4 +1,4 @@
-"""What a measurement has to say about where it was made, and where it is kept."""
+"""Where a measurement was made, and where it is kept."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def describe() -> dict[str, Any]:
         "date": datetime.now(UTC).date().isoformat(),
         **describe_machine(),
         "memory_gib": round(pages / 2**30, 1),
-        "commit": commit(PROJECT / "benchmarks" / "*.py"),
+        "commit": commit(PROJECT / "lab" / "bench"),
     }
 
 

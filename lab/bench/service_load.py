@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import policylearn
-from lab.benchmarks.machine import keep
+from lab.bench.machine import keep
 
 GOOD = ["CCO", "c1ccccc1", "CC(=O)Oc1ccccc1C(=O)O", "CCN(CC)CC", "C1CCCCC1", "CC(C)Cc1ccc(cc1)C(C)C(=O)O", "O", "CCCl"]
 BAD = ["C1CC", "xyz", "", "C" * 400]

@@ -1,9 +1,9 @@
 """Two checkouts against each other, turn by turn in one run.
 
-``python -m lab.benchmarks.against OLD NEW`` starts a process per checkout, which holds a model per case and does a step
-when it is asked to. The processes take turns, so that a busy machine slows both alike; the time for which a step keeps
+``python -m lab.bench.against OLD NEW`` starts a process per checkout, which holds a model per case and does a step when
+it is asked to. The processes take turns, so that a busy machine slows both alike; the time for which a step keeps
 processors busy stands beside the time that passes, since others that run do not add to it. Each of the paths is a
-checkout with ``src/policylearn`` in it; what is installed besides must serve both.
+checkout with ``src/policylearn`` in it, of version 0.2 or later; what is installed besides must serve both.
 """
 
 from __future__ import annotations
@@ -20,7 +20,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-CASES = ("learned-t2", "learned-t5", "random-t2", "full")
+CASES: dict[str, dict[str, Any]] = {
+    "learned-t2": {"name": "learned", "picks": 2, "estimator": "reinforce"},
+    "learned-t5": {"name": "learned", "picks": 5, "estimator": "reinforce"},
+    "random-t2": {"name": "random", "picks": 2},
+    "full": {"name": "full"},
+}
 PHASES = ("train", "infer")
 REST = 0.03
 """Seconds ahead of each step: threads of the one before go on asking for work for some milliseconds."""
@@ -60,31 +65,30 @@ class Worker:
 
 
 def work(words: dict[str, Any]) -> None:
-    """Answer requests from standard input: the seconds of one step each."""
+    """Answer requests from standard input: the seconds of one step each.
+
+    The checkout's own modules are imported by name, since its version is not that of this file.
+    """
+    import numpy as np
     import torch
 
+    data, fast, models, settings, training = (
+        importlib.import_module(f"policylearn.{name}") for name in ("data", "fast", "models", "settings", "training")
+    )
     torch.set_num_threads(words["threads"])
-    bench = _bench_room()
-    cases = importlib.import_module(f"{bench}.cases")
-    contenders = importlib.import_module(f"{bench}.contenders")
-    training = importlib.import_module("policylearn.training")
-    models = importlib.import_module("policylearn.models")
-    source = training.load_source(training.DataConfig(name=words["dataset"]))
-    batches = contenders.Batches(source, words["batch_size"], words["rounds"])
-    network = models.NetworkConfig(layers=words["layers"], channels=words["channels"])
-    steps: dict[tuple[str, str], tuple[Callable[[Any], None], str | None]] = {}
+    source = training.load_source(settings.DataConfig(name=words["dataset"]))
+    order = np.random.default_rng(0).permutation(source.dataset.splits[0].train)
+    size, count = words["batch_size"], words["rounds"]
+    batches = [data.make_batch(source.dataset.graphs, order[size * turn : size * (turn + 1)]) for turn in range(count)]
+    steps: dict[tuple[str, str], Callable[[Any], None]] = {}
     for line in sys.stdin:
         name, phase, turn = json.loads(line)
-        case = cases.CASES[name]
-        estimator = "rloo" if case.policy == "learned" and phase == "train" else None
         if (name, phase) not in steps:
             torch.manual_seed(0)
-            config = contenders.model_config(source, case, network, estimator)
-            generator = torch.Generator().manual_seed(0)
-            step = contenders.make_ours(config, source, phase, batches.small(), generator)
-            steps[name, phase] = step, estimator
-        step, estimator = steps[name, phase]
-        batch = batches.get(turn, estimator)
+            model = fast.accelerate(build(models, source, CASES[name], words))
+            models.calibrate(model, [data.make_batch(source.dataset.graphs, order[:8])])
+            steps[name, phase] = make_step(fast, model, source.dataset.task, phase)
+        step, batch = steps[name, phase], batches[turn]
         step(batch)  # as in training, where a step follows its like
         time.sleep(REST)
         start, busy = time.perf_counter(), time.process_time()
@@ -92,18 +96,44 @@ def work(words: dict[str, Any]) -> None:
         print(time.perf_counter() - start, time.process_time() - busy, flush=True)
 
 
-def _bench_room() -> str:
-    """Where a checkout has its benchmark."""
-    for name in ("lab.bench", "policylearn.bench"):
-        try:
-            importlib.import_module(name)
-        except ModuleNotFoundError:
-            continue
-        return name
-    raise SystemExit("the checkout has no benchmark, neither lab.bench nor policylearn.bench")
+def build(models: Any, source: Any, selection: dict[str, Any], words: dict[str, Any]) -> Any:
+    """A model of a checkout."""
+    network = {"layers": words["layers"], "channels": words["channels"]}
+    features = {
+        "node_features": source.node_features,
+        "edge_features": source.edge_features,
+        "outputs": source.dataset.task.outputs,
+    }
+    if hasattr(models, "ModelConfig"):  # version 0.2
+        policy = models.PolicyConfig(**selection)
+        config = models.ModelConfig(**features, prediction=models.NetworkConfig(**network), policy=policy)
+        return models.build_model(config)
+    return models.build_model(
+        settings={"prediction": network, "selection": selection}, inputs=models.Inputs(**features)
+    )
 
 
-def compare(old: Path, new: Path, words: dict[str, Any], cases: tuple[str, ...]) -> list[dict[str, Any]]:
+def make_step(fast: Any, model: Any, task: Any, phase: str) -> Callable[[Any], None]:
+    """A training step or inference."""
+    import torch
+
+    adam = torch.optim.Adam(model.parameters(), lr=1e-3, fused=True)
+    model.train(phase == "train")
+
+    def train(batch: Any) -> None:
+        with fast.while_training(model):
+            adam.zero_grad()
+            model.objective(batch, batch.y, task.loss_terms).loss.backward()
+            adam.step()
+
+    def infer(batch: Any) -> None:
+        with torch.no_grad():
+            model(batch)
+
+    return train if phase == "train" else infer
+
+
+def compare(old: Path, new: Path, words: dict[str, Any], cases: list[str]) -> list[dict[str, Any]]:
     """The milliseconds of both checkouts in every case and phase, and their ratios."""
     workers = {"old": Worker(old, words), "new": Worker(new, words)}
     found = []
@@ -117,7 +147,7 @@ def compare(old: Path, new: Path, words: dict[str, Any], cases: tuple[str, ...])
                     if turn >= 0:
                         ms[name].append(1000 * elapsed)
                         busy_ms[name].append(1000 * busy)
-            ratios = {"medians": ratio(ms), "rounds": by_round(ms), "processor": ratio(busy_ms)}
+            ratios = {"clock": ratio(ms), "processor": ratio(busy_ms)}
             found.append({"case": case, "phase": phase, "old_over_new": ratios, "ms": ms, "busy_ms": busy_ms})
             medians = "  ".join(f"{name} {statistics.median(values):8.1f} ms" for name, values in ms.items())
             told = ", ".join(f"{value:.3f} ({name})" for name, value in ratios.items())
@@ -128,26 +158,19 @@ def compare(old: Path, new: Path, words: dict[str, Any], cases: tuple[str, ...])
 
 
 def ratio(ms: dict[str, list[float]]) -> float:
-    """How many times as long the old one takes."""
-    return statistics.median(ms["old"]) / statistics.median(ms["new"])
-
-
-def by_round(ms: dict[str, list[float]]) -> float:
-    """The same, as the median of the rounds' own ratios."""
+    """How many times as long the old one takes: the median of the rounds' own ratios."""
     return statistics.median(a / b for a, b in zip(ms["old"], ms["new"], strict=True))
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+    """Read the options and compare."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("old", type=Path, nargs="?", help="checkout to compare with")
     parser.add_argument("new", type=Path, nargs="?", help="checkout to look at")
     parser.add_argument("--dataset", default="zinc")
-    parser.add_argument("--cases", nargs="+", default=list(CASES))
-    parser.add_argument("--rounds", type=int, default=15)
-    parser.add_argument("--batch-size", type=int, default=128)
-    parser.add_argument("--layers", type=int, default=6)
-    parser.add_argument("--channels", type=int, default=64)
-    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--cases", nargs="+", choices=list(CASES), default=list(CASES))
+    for name, default in (("rounds", 15), ("batch-size", 128), ("layers", 6), ("channels", 64), ("threads", 2)):
+        parser.add_argument(f"--{name}", type=int, default=default)
     parser.add_argument("--json", type=Path, help="keep the raw times there")
     parser.add_argument("--worker", help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -160,7 +183,7 @@ def main() -> None:
         name: getattr(options, name) for name in ("dataset", "rounds", "batch_size", "layers", "channels", "threads")
     }
     load = [os.getloadavg()[0]]
-    found = compare(options.old, options.new, words, tuple(options.cases))
+    found = compare(options.old, options.new, words, options.cases)
     load.append(os.getloadavg()[0])
     print(f"load {load[0]:.1f} before, {load[1]:.1f} after")
     if options.json:

@@ -1,0 +1,113 @@
+"""What commands cost before they say anything: ``python -m lab.bench.startup``.
+
+Every verb's ``--help``, a wrong option, ``datasets`` and ``info``: processor seconds of the whole command, the median
+of some runs. ``train`` and ``predict`` on a small table: seconds of the clock until ``train`` says what it read of its
+table, and until ``predict`` begins to write.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import resource
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from lab.bench.machine import keep
+from policylearn.cli.registry import VERBS
+from policylearn.wording import markdown_table
+
+GOAL = 0.7
+"""Processor seconds that a command without work may take."""
+MOLECULES = ("CCO", "c1ccccc1", "CC(=O)O", "CCCCCC", "CCN", "Oc1ccccc1", "CCCl", "CC(C)O", "CCOCC", "CCCO") * 4
+
+
+def ours() -> list[str]:
+    """The command, of the same installation as this script."""
+    return [sys.executable, "-c", "import sys; from policylearn.cli import main; sys.exit(main(sys.argv[1:]))"]
+
+
+def processor_seconds(words: list[str]) -> float:
+    """What a whole command takes; a wrong option ends with 2, which is right."""
+
+    def spent() -> float:
+        used = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return used.ru_utime + used.ru_stime
+
+    before = spent()
+    ended = subprocess.run([*ours(), *words], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
+    if ended.returncode not in (0, 2):
+        raise SystemExit(f"policylearn {' '.join(words)} ended with {ended.returncode}")
+    return spent() - before
+
+
+def until(words: list[str], begun: Callable[[], bool] | None = None) -> float:
+    """Seconds of the clock until a command's work has begun, by default until it first says something."""
+    start = time.perf_counter()
+    with subprocess.Popen([*ours(), *words], stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as process:
+        assert process.stdout is not None, "it was asked for"
+        if begun is None:
+            process.stdout.read(1)
+        while begun is not None and not begun():
+            if process.poll() is not None:
+                raise SystemExit(f"policylearn {' '.join(words)} ended before its work began")
+            time.sleep(0.005)
+        seconds = time.perf_counter() - start
+        process.terminate()
+    return seconds
+
+
+def until_it_writes(words: list[str], folder: Path) -> float:
+    """Seconds of the clock until a command begins a file in a folder that is made for it."""
+    folder.mkdir()
+    return until([*words, "-o", str(folder / "out.csv")], lambda: any(folder.iterdir()))
+
+
+def measure(rounds: int) -> dict[str, Any]:
+    """All commands, one after the other."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        table, run = folder / "some.csv", folder / "run"
+        rows = [f"{smiles},{len(smiles) + number / 10}" for number, smiles in enumerate(MOLECULES)]
+        table.write_text("\n".join(["smiles,y", *rows]) + "\n")
+        training = ["train", str(table), "--target", "y", "--data.split", "random", "--no-baseline"]
+        made = subprocess.run([*ours(), *training, "--epochs", "1", "-o", str(run)], capture_output=True, check=False)
+        if made.returncode:
+            raise SystemExit(f"no model could be trained: {made.stderr.decode()}")
+        silent = [[verb, "--help"] for verb in VERBS] + [["train", "--nosuch"], ["datasets"], ["info", str(run)]]
+        spent = {
+            " ".join(words).replace(str(run), "RUN"): [processor_seconds(words) for _ in range(rounds)]
+            for words in silent
+        }
+        predict = ["predict", str(run), str(table)]
+        waits = {
+            "predict": [until_it_writes(predict, folder / f"answers-{turn}") for turn in range(rounds)],
+            "train": [until([*training, "-o", str(folder / "again")]) for _ in range(rounds)],
+        }
+    return {"processor_seconds": spent, "seconds_until_it_begins": waits, "load": os.getloadavg()[0]}
+
+
+def table(record: dict[str, Any]) -> str:
+    """The record as the page holds it."""
+    spent = {name: statistics.median(values) for name, values in record["processor_seconds"].items()}
+    rows = [(f"`{name}`", f"{value:.2f}") for name, value in spent.items()]
+    rows += [
+        (f"`{name} TABLE`, until its work is under way", f"{statistics.median(values):.1f} of the clock")
+        for name, values in record["seconds_until_it_begins"].items()
+    ]
+    missed = [name for name, value in spent.items() if value > GOAL]
+    verdict = f"Above {GOAL} s: {', '.join(missed)}." if missed else f"None takes {GOAL} s of a processor."
+    where = f"Commit {record['machine']['commit']}, {record['machine']['processor']}, load {record['load']:.1f}."
+    return f"{markdown_table(('command', 'seconds of a processor'), rows)}\n\n{verdict} {where}"
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rounds", type=int, default=3)
+    print(keep("startup", measure(parser.parse_args().rounds)))

@@ -1,1 +1,0 @@
-"""Measurements of speed and memory, each ``python -m lab.benchmarks.NAME``."""
