@@ -51,14 +51,12 @@ def bags(draw: st.DrawFn) -> Bag:
     return bag_of(torch.cat([edges, edges + nodes], dim=1), [first] * nodes + [second] * nodes)
 
 
-def build_layer(
-    norm: str, edges: str, marks: int, *, residual: bool = True, dropout: float = 0.0, statistics: str = "bag"
-) -> Layer:
+def build_layer(norm: str, edges: str, marks: int, *, residual: bool = True, dropout: float = 0.0) -> Layer:
     """A layer in double precision whose norms have scales and shifts of all kinds; of one stream without marks."""
     torch.manual_seed(0)
 
     def stream(inputs: int, encoder: nn.Module | None) -> StreamLayer:
-        parts = [build_norm(norm, CHANNELS, statistics=statistics) for _ in range(2)]
+        parts = [build_norm(norm, CHANNELS) for _ in range(2)]
         gin = GIN(nn.Linear(inputs, CHANNELS), parts[0], nn.Linear(CHANNELS, CHANNELS), encoder)
         gin.eps.data.fill_(0.3)
         return StreamLayer(gin, parts[1])
@@ -122,17 +120,12 @@ def steps(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 @pytest.mark.parametrize("norm", ["batch", "layer"])
-@settings(max_examples=40, deadline=None)
-@given(
-    bags(), st.sampled_from(["none", "table", "real"]), st.sampled_from([0, 1, CHANNELS]), st.booleans(),
-    st.sampled_from(["bag", "slot"]),
-)  # fmt: skip
-def test_a_compiled_layer_is_the_plain_one(
-    norm: str, bag: Bag, edges: str, marks: int, residual: bool, statistics: str
-) -> None:
-    if bag.num_rows < 3 * bag.side_by_side:
+@settings(max_examples=25, deadline=None)
+@given(bags(), st.sampled_from(["none", "table", "real"]), st.sampled_from([0, 1, CHANNELS]), st.booleans())
+def test_a_compiled_layer_is_the_plain_one(norm: str, bag: Bag, edges: str, marks: int, residual: bool) -> None:
+    if bag.num_rows < 3:
         return  # fewer rows have no spread, or only signs
-    plain, fast = (build_layer(norm, edges, marks, residual=residual, statistics=statistics) for _ in range(2))
+    plain, fast = (build_layer(norm, edges, marks, residual=residual) for _ in range(2))
     for a, b in zip(outcome(plain, bag, edges, marks), outcome(compiled(fast), bag, edges, marks), strict=True):
         assert torch.allclose(a, b, atol=1e-7), (a - b).abs().max()
 
@@ -188,14 +181,14 @@ def restored_threads() -> Iterator[None]:
     torch.set_num_threads(before)
 
 
-@pytest.mark.parametrize(("norm", "statistics"), [("batch", "bag"), ("batch", "slot"), ("layer", "bag")])
+@pytest.mark.parametrize("norm", ["batch", "layer"])
 @pytest.mark.parametrize("threads", [1, 2, 3])
 @pytest.mark.parametrize("marks", [0, CHANNELS])
 def test_pieces_and_threads_change_nothing(
-    norm: str, statistics: str, threads: int, marks: int, large: Bag, restored_threads: None
+    norm: str, threads: int, marks: int, large: Bag, restored_threads: None
 ) -> None:
     torch.set_num_threads(threads)
-    layers = [build_layer(norm, "table", marks, statistics=statistics) for _ in range(3)]
+    layers = [build_layer(norm, "table", marks) for _ in range(3)]
     runs = [outcome(layer, large, "table", marks) for layer in (layers[0], *map(compiled, layers[1:]))]
     assert torch.get_num_threads() == threads
     for a, b, again in zip(*runs, strict=True):
