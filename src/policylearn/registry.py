@@ -19,11 +19,12 @@ IMPORTED: list[str] = []
 
 
 class Registry(Mapping[str, Thing]):
-    """A mapping from names to things of one kind, which fills itself from a package at its first use.
+    """A mapping from names to things of one kind, which fills itself from a package when it is asked.
 
     Args:
         kind: what the things are, for messages: "policy".
-        package: every module of this package is imported at the first look; the modules register what they define.
+        package: its modules register what they define. A thing is looked for in the module of its name first; then,
+            and for a list of all things, every module is imported.
         error: raised for an unknown name and for a name that is taken.
 
     Example:
@@ -47,6 +48,10 @@ class Registry(Mapping[str, Thing]):
         return thing
 
     def __getitem__(self, name: str) -> Thing:
+        if name not in self._things:
+            self._import_home(name)
+        if name in self._things:
+            return self._things[name]
         self._fill()
         if name not in self._things:
             known = sorted(self._things)
@@ -65,6 +70,14 @@ class Registry(Mapping[str, Thing]):
     def __len__(self) -> int:
         self._fill()
         return len(self._things)
+
+    def _import_home(self, name: str) -> None:
+        """Import the module that is called like the thing, which spares the others' imports."""
+        module = name.replace("-", "_")
+        if self._package is not None and module.isidentifier():
+            home = f"{self._package}.{module}"
+            if importlib.util.find_spec(home) is not None:
+                importlib.import_module(home)
 
     def _fill(self) -> None:
         if self._package is None:

@@ -15,7 +15,7 @@ import pytest
 
 from policylearn.data import CATALOG, DataError, load_dataset
 from policylearn.data.datasets import register
-from policylearn.training.presets import preset
+from policylearn.training.presets import run_config
 
 FILE = '''
 from pathlib import Path
@@ -81,9 +81,9 @@ def test_one_file_is_enough(
     assert dataset.splits[0].test.tolist() == [3]
     assert (root / "rings.npz").exists()
 
-    assert preset("rings", "learned", 2).prediction.channels == 24
-    assert preset("rings", "learned", 3).prediction.channels == 12
-    assert preset("rings", "random", 2).data.name == "rings"
+    assert run_config("rings").system["prediction"] == {"channels": 24}
+    assert run_config("rings", {"selection.picks": 3}).system["prediction"] == {"channels": 12}
+    assert "prediction" not in run_config("rings", {"selection.name": "random"}).system
 
     from policylearn.cli import main
 

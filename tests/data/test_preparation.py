@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import multiprocessing
 import os
-import signal
 import subprocess
 import sys
 import time
+from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 import psutil
@@ -15,7 +16,9 @@ import pytest
 from threadpoolctl import threadpool_info
 
 from policylearn.data.packed import GRAPH_ARRAYS, DataError
-from policylearn.data.preparation import AHEAD, prepare_in_order, prepare_molecules, worker_pool
+from policylearn.data.preparation import AHEAD, MoleculePool, prepare_in_order, prepare_molecules
+from policylearn.data.structures import Structure
+from policylearn.data.transforms import Transform
 from policylearn.data.transforms.walk_encoding import WalkEncoding
 from policylearn.data.worker_server import PREPARES
 
@@ -24,7 +27,7 @@ TRANSFORMS = (WalkEncoding(steps=4),)
 
 
 def test_several_processes_give_what_one_gives_in_order():
-    one = list(prepare_in_order(CHUNKS, list, TRANSFORMS, workers=1))
+    one = list(prepare_in_order(CHUNKS, list, TRANSFORMS, workers=0))
     two = list(prepare_in_order(CHUNKS, list, TRANSFORMS, workers=2))
     assert [chunk for chunk, _ in two] == CHUNKS
     for (_, here), (_, there) in zip(one, two, strict=True):
@@ -61,26 +64,39 @@ def test_leaving_early_ends_the_processes():
     assert not multiprocessing.active_children()
 
 
-def test_a_killed_process_is_told_of():
-    walk = prepare_in_order(CHUNKS * 40, list, (), workers=2)
-    next(walk)
-    for process in multiprocessing.active_children():
-        os.kill(process.pid, signal.SIGKILL)
-    with pytest.raises(DataError, match=r"was killed.*--workers 1"):
-        list(walk)
+@pytest.mark.parametrize(("metal", "reason"), [("[U]", "1 s"), ("[Pu]", "memory")])
+def test_a_molecule_that_stalls_or_ends_its_process_is_left_out(metal, reason):
+    with MoleculePool([Fragile()], 1, seconds=1.0) as pool:
+        smiles = ["CCO", "C1", metal, "CC"]
+        prepared = pool.result(smiles, pool.submit(smiles))
+        assert sorted(prepared.problems) == [1, 2]
+        assert metal in prepared.problems[2]
+        assert reason in prepared.problems[2]
+        assert prepared.graphs is not None
+        assert prepared.graphs.smiles == ["CCO", "CC"]
+        assert pool.result(["C"], pool.submit(["C"])).graphs is not None  # the ended process was replaced
 
 
-def test_a_single_chunk_needs_no_process():
-    (prepared,) = [prepared for _, prepared in prepare_in_order([["C", "CC"]], list, (), workers=2)]
-    assert len(prepared.graphs) == 2
-    assert not multiprocessing.active_children()
+@dataclass(frozen=True)
+class Fragile(Transform):
+    """Stalls at uranium and ends its process at plutonium, as molecules do that RDKit cannot cope with."""
+
+    name: ClassVar[str] = "fragile"
+
+    def compute(self, graphs):
+        if "[U]" in graphs.smiles:
+            time.sleep(60)
+        if "[Pu]" in graphs.smiles:
+            os._exit(1)
+        return {}
 
 
 def test_nothing_good_and_nothing_at_all():
     assert prepare_molecules(["C1", "("], ()).graphs is None
     assert list(prepare_in_order([], list, (), workers=2)) == []
-    with pytest.raises(DataError, match=r"'workers' must be >= 1 \(got 0\)"):
-        list(prepare_in_order(CHUNKS, list, (), workers=0))
+    assert prepare_molecules(["CCO"], (), most_atoms=2).problems.keys() == {0}
+    with pytest.raises(DataError, match=r"'workers'.*-1"):
+        list(prepare_in_order(CHUNKS, list, (), workers=-1))
 
 
 def test_a_process_that_prepares_molecules_does_without_torch():
@@ -105,20 +121,29 @@ def test_the_server_is_started_without_waiting_for_anything() -> None:
 
 def test_a_process_that_prepares_molecules_has_one_thread_for_products() -> None:
     """More would wait for each other: there are as many processes as cores."""
-    with worker_pool(1, TRANSFORMS) as pool:
-        assert pool.submit(threads_of_products).result() == {1}
+    with MoleculePool([CountThreads()], 1) as pool:
+        graphs = pool.result(["CCO"], pool.submit(["CCO"])).graphs
+    assert graphs is not None
+    assert graphs.structures["threads"].values.tolist() == [1]
 
 
-def threads_of_products() -> set[int]:
-    return {found["num_threads"] for found in threadpool_info()}
+@dataclass(frozen=True)
+class CountThreads(Transform):
+    """The threads that products may use in this process."""
+
+    name: ClassVar[str] = "count_threads"
+
+    def compute(self, graphs):
+        most = max(found["num_threads"] for found in threadpool_info())
+        return {"threads": Structure(np.full(len(graphs), most), "graph")}
 
 
 def test_processes_end_with_one_that_is_killed() -> None:
     code = (
         "import multiprocessing, time\n"
-        "from policylearn.data.preparation import prepare_molecules, worker_pool\n"
-        "with worker_pool(1, ()) as pool:\n"
-        "    pool.submit(prepare_molecules, ['CCO'], ()).result()\n"
+        "from policylearn.data.preparation import MoleculePool\n"
+        "with MoleculePool((), 1) as pool:\n"
+        "    pool.submit(['CCO']).result()\n"
         "    print([child.pid for child in multiprocessing.active_children()][0], flush=True)\n"
         "    time.sleep(60)\n"
     )

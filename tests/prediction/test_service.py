@@ -10,6 +10,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -28,6 +29,7 @@ pytest.importorskip("fastapi", reason="the extra 'serve' is not installed")
 httpx = pytest.importorskip("httpx", reason="httpx is not installed")
 
 from policylearn.prediction.service import Limits, make_app  # noqa: E402 - only with the extra
+from tests.data.test_rdkit_descriptors import clique  # noqa: E402
 
 BAD = ["C1CC", "", "xyz", "C" * 300, "C" * 5000, "CCO\nCC", "CC\u00e9"]
 
@@ -55,7 +57,7 @@ class Client:
         async def all_of_them() -> list[Any]:
             async with (
                 self.app.router.lifespan_context(self.app),
-                httpx.AsyncClient(transport=httpx.ASGITransport(self.app), base_url="http://test") as client,
+                httpx.AsyncClient(transport=httpx.ASGITransport(self.app), base_url="http://localhost") as client,
             ):
                 return await asyncio.gather(*(client.request(how, path, **more) for how, path, more in requests))
 
@@ -136,9 +138,9 @@ def test_slow_answers_and_long_queues_are_given_up(run: Path, monkeypatch: pytes
 
     plain = RequestQueue.answer
 
-    def slow(self: RequestQueue, smiles: Any) -> Any:
+    def slow(self: RequestQueue, jobs: Any) -> Any:
         time.sleep(0.4)
-        return plain(self, smiles)
+        return plain(self, jobs)
 
     monkeypatch.setattr(RequestQueue, "answer", slow)
     assert Client(run, seconds=0.05).predict(smiles=["CCO"]).status_code == 504
@@ -151,10 +153,10 @@ def test_a_failure_inside_does_not_stop_the_service(run: Path, monkeypatch: pyte
 
     client, plain = Client(run), RequestQueue.answer
 
-    def broken(self: RequestQueue, smiles: Any) -> Any:
-        if "CCN" in smiles:
+    def broken(self: RequestQueue, jobs: Any) -> Any:
+        if any("CCN" in job.prepared.graphs.smiles for job in jobs):
             raise RuntimeError("out of luck")
-        return plain(self, smiles)
+        return plain(self, jobs)
 
     monkeypatch.setattr(RequestQueue, "answer", broken)
 
@@ -162,13 +164,77 @@ def test_a_failure_inside_does_not_stop_the_service(run: Path, monkeypatch: pyte
         transport = httpx.ASGITransport(client.app, raise_app_exceptions=False)
         async with (
             client.app.router.lifespan_context(client.app),
-            httpx.AsyncClient(transport=transport, base_url="http://test") as speaker,
+            httpx.AsyncClient(transport=transport, base_url="http://localhost") as speaker,
         ):
             one = await speaker.post("/predict", json={"smiles": ["CCN"]})
             other = await speaker.post("/predict", json={"smiles": ["CCO"]})
             return [one.status_code, other.status_code]
 
     assert asyncio.run(both()) == [500, 200]
+
+
+def test_a_molecule_that_takes_too_long_holds_up_its_own_request_alone(run: Path) -> None:
+    metal = clique(30)  # RDKit's descriptors of it take seconds even without those that list paths
+    smiles = molesol()[0][:40]
+
+    async def seconds_of_others() -> tuple[dict[str, Any], list[float]]:
+        app = make_app(policylearn.load(run), Limits(molecule_seconds=0.5))
+        async with (
+            app.router.lifespan_context(app),
+            httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://localhost") as client,
+        ):
+            await client.post("/predict", json={"smiles": ["C"]})
+            attacks = [asyncio.create_task(client.post("/predict", json={"smiles": [metal]})) for _ in range(3)]
+            times = []
+            for text in smiles:
+                started = time.monotonic()
+                answer, health = await asyncio.gather(
+                    client.post("/predict", json={"smiles": [text]}), client.get("/healthz")
+                )
+                assert answer.json()["rows"][0]["error"] is None
+                assert health.status_code == 200
+                times.append(time.monotonic() - started)
+            replies = await asyncio.gather(*attacks)
+            return replies[0].json()["rows"][0], times
+
+    row, times = asyncio.run(seconds_of_others())
+    assert row["predicted"] is None
+    assert "0.5 s" in row["error"]
+    assert np.median(times) < 1.0
+
+
+@pytest.mark.parametrize(
+    ("host", "status"), [("localhost", 200), ("127.0.0.1:8000", 200), ("[::1]:8000", 200), ("evil.example", 400)]
+)
+def test_a_foreign_name_for_the_service_is_refused(run: Path, host: str, status: int) -> None:
+    """Or a web page in the user's browser could reach it under a name of its own."""
+    (response,) = Client(run).send(("GET", "/healthz", {"headers": {"Host": host}}))
+    assert response.status_code == status
+
+
+def test_connections_without_whole_headers_are_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+    from fastapi import FastAPI
+
+    from policylearn.prediction import server
+
+    monkeypatch.setattr(server, "HEADER_SECONDS", 0.3)
+    app = FastAPI()
+    app.get("/healthz")(lambda: {"status": "ok"})
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        threading.Thread(target=server.run_server, args=(app, listener), daemon=True).start()
+        address = listener.getsockname()
+        whole = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
+        for requests in ([], [b"GET /heal"], [whole, b"GET /heal"]):
+            with socket.create_connection(address, timeout=20) as slow:
+                for sent in requests:
+                    slow.sendall(sent)
+                    if sent == whole:
+                        assert b"200 OK" in slow.recv(1000)
+                while slow.recv(1000):  # ends when the other side closes
+                    pass
+        with socket.create_connection(address, timeout=20) as usual:
+            usual.sendall(whole)
+            assert b"200 OK" in usual.recv(1000)
 
 
 def test_graphs_cannot_be_served(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from importlib.metadata import version
 from types import TracebackType
 from typing import Any
 
-from cyclopts import App, CycloptsError
+from cyclopts import App, CycloptsError, UnusedCliTokensError
 
 from policylearn.cli.registry import VERBS
 from policylearn.registry import import_file
@@ -17,8 +17,8 @@ from policylearn.wording import hint
 
 BAD_INPUT = 2
 PLUGIN, PLUGINS = "--plugin", "POLICYLEARN_PLUGINS"
-SETTINGS = "settings"
-"""The parameter of a verb that takes settings of a run as options: ``--fit.epochs 3``."""
+SETTINGS, WORDS = "settings", "words"
+"""Parameters of a verb that take settings of a run given as options (``--fit.epochs 3``), and all words as given."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -46,12 +46,16 @@ def run_command(
         argv: its words; None takes those it was called with.
     """
     try:
-        words = import_plugins(list(sys.argv[1:] if argv is None else argv))
+        given = tuple(sys.argv[1:] if argv is None else argv)
+        words = import_plugins(list(given))
         app = make_app(name, about, verbs)
         words, settings = take_settings(app, words)
         command, bound, ignored = app.parse_args(words, exit_on_error=False, print_error=False)
-        more = {SETTINGS: settings} if SETTINGS in ignored else {}
+        more = {key: value for key, value in {SETTINGS: settings, WORDS: given}.items() if key in ignored}
         return command(*bound.args, **bound.kwargs, **more) or 0
+    except UnusedCliTokensError as error:
+        sys.stderr.write(f"error: unexpected argument '{(error.unused_tokens or [''])[0]}'; see --help\n")
+        return BAD_INPUT
     except CycloptsError as error:
         sys.stderr.write(f"error: {error}\n")
         return BAD_INPUT

@@ -19,6 +19,7 @@ Output = Annotated[Path | None, Parameter(alias="-o")]
 Words = Annotated[tuple[str, ...], Parameter(consume_multiple=True, negative="", show_default=False)]
 Numbers = Annotated[tuple[int, ...], Parameter(consume_multiple=True, negative="", show_default=False)]
 SettingOptions = Annotated[Mapping[str, str] | None, Parameter(parse=False)]
+GivenWords = Annotated[tuple[str, ...], Parameter(parse=False)]
 SHORT_FOR = {
     "target": "data.target",
     "smiles": "data.smiles",
@@ -107,14 +108,13 @@ def read_word(text: str) -> Any:
 
 def check_names(given: Mapping[str, Any], model: str) -> None:
     """Raise a `ValueError` with the nearest name for a setting that neither a run nor its model has."""
+    from policylearn.cli.verbs.settings import setting_rows
     from policylearn.models import SYSTEMS
     from policylearn.settings import RunConfig
-    from policylearn.settings.schema import all_names
 
-    kind = SYSTEMS[model].settings
-    tops = {*RunConfig.__struct_fields__, *kind.__struct_fields__}
+    tops = {*RunConfig.__struct_fields__, *SYSTEMS[model].settings.__struct_fields__}
     for name in given:
         if name.split(".")[0] not in tops:
-            known = [*all_names(RunConfig), *all_names(kind), *SHORT_FOR]
-            way_out = hint(name, known, f"'policylearn settings {model}' lists all")
+            known = [*SHORT_FOR, *(setting for setting, _, _ in setting_rows(model))]
+            way_out = hint(f"--{name}", [f"--{one}" for one in known], f"'policylearn settings {model}' lists all")
             raise ValueError(f"there is no option or setting '--{name}'; {way_out}")

@@ -59,16 +59,16 @@ def kept_in(folder: Path, words: Sequence[str]) -> str:
 
     Args:
         folder: of the run, of its folds, or of an ensemble.
-        words: what followed ``policylearn train``.
+        words: what followed ``policylearn``.
     """
     import shlex
 
     kept = [text for inner in (folder, *sorted(folder.glob("*-*"))) if (text := _kept(inner))]
     if not kept:
         return "no epoch was kept; call the same command again"
-    if "-o" not in words and "--output" not in words:
+    if not any(word.split("=")[0] in ("-o", "--output") for word in words):
         words = [*words, "-o", str(folder)]
-    command = shlex.join(["policylearn", "train", *words, *([] if "--resume" in words else ["--resume"])])
+    command = shlex.join(["policylearn", *words, *([] if "--resume" in words else ["--resume"])])
     return f"kept {'; '.join(kept)}. Continue with\n  {command}"
 
 

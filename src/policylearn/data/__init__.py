@@ -35,7 +35,7 @@ if TYPE_CHECKING:
         stratified_folds,
     )
     from policylearn.data.structures import Structure
-    from policylearn.data.subset import take_graphs
+    from policylearn.data.subset import join_graphs, take_graphs
     from policylearn.data.tasks import Scaling, Task
 
 HOMES = {
@@ -59,7 +59,7 @@ HOMES = {
     ".scaffolds": ("scaffold_split",),
     ".splits": ("Split", "column_split", "official_splits", "random_split", "rotating_folds", "stratified_folds"),
     ".structures": ("Structure",),
-    ".subset": ("take_graphs",),
+    ".subset": ("join_graphs", "take_graphs"),
     ".tasks": ("Scaling", "Task"),
 }
 """The names of each module that belong to the room's door."""
@@ -82,6 +82,7 @@ __all__ = [
     "column_split",
     "data_root",
     "infer_task",
+    "join_graphs",
     "load_dataset",
     "load_file",
     "make_batch",

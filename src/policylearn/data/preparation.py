@@ -1,4 +1,4 @@
-"""From SMILES to graphs with all that a model reads, in several processes and in order.
+"""From SMILES to graphs with all that a model reads, in worker processes with a time limit per molecule.
 
 Nothing here, nor what it imports, needs torch: a process that prepares molecules starts in about a second.
 """
@@ -11,25 +11,26 @@ import signal
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
+from concurrent.futures import Future
 from dataclasses import dataclass
-from itertools import islice
-from typing import TypeVar
+from types import TracebackType
+from typing import Self, TypeVar
 
-from rdkit import Chem
+from pebble import ProcessExpired, ProcessPool
 from threadpoolctl import threadpool_limits
 
-from policylearn.data.atom_kinds import featurise_molecules
 from policylearn.data.convert.stacking import pack_molecules
-from policylearn.data.molecules import MoleculeGraph, read_smiles
+from policylearn.data.molecules import MoleculeGraph, featurise, shown
 from policylearn.data.packed import DataError, PackedGraphs
 from policylearn.data.transforms import Transform, apply
 from policylearn.data.worker_server import process_context
 
 AHEAD = 2
 """Chunks that are prepared beyond one per process, so that neither side waits for the other."""
+SECONDS = 5.0
+"""Time limit of one molecule; descriptors of a drug take a fiftieth of a second."""
+USUAL_SECONDS = 0.2
+"""Time per molecule after which a chunk is tried again molecule by molecule."""
 
 Item = TypeVar("Item")
 
@@ -47,31 +48,109 @@ class PreparedMolecules:
     problems: dict[int, str]
 
 
-def prepare_molecules(smiles: Sequence[str], transforms: Sequence[Transform]) -> PreparedMolecules:
-    """Graphs of molecules with their structures.
+def prepare_molecules(
+    smiles: Sequence[str], transforms: Sequence[Transform], most_atoms: int | None = None
+) -> PreparedMolecules:
+    """Graphs of molecules with their structures, computed in this process without a time limit.
 
     Args:
         smiles: one per molecule.
         transforms: that a training has fitted.
+        most_atoms: larger molecules are a problem; None accepts any.
     """
-    read: dict[int, Chem.Mol] = {}
+    good: list[MoleculeGraph] = []
+    texts: list[str] = []
     problems: dict[int, str] = {}
     for position, text in enumerate(smiles):
         try:
-            read[position] = read_smiles(text)
+            graph = featurise(text)
+            if most_atoms is not None and len(graph.x) > most_atoms:
+                raise DataError(f"the molecule has {len(graph.x)} atoms, and up to {most_atoms} are accepted")
         except DataError as error:
             problems[position] = str(error)
-    good: list[MoleculeGraph] = []
-    texts: list[str] = []
-    for position, graph in zip(read, featurise_molecules(list(read.values())), strict=True):
-        if isinstance(graph, DataError):
-            problems[position] = str(graph)
         else:
             good.append(graph)
-            texts.append(smiles[position])
+            texts.append(text)
     if not good:
         return PreparedMolecules(None, problems)
     return PreparedMolecules(apply(transforms, pack_molecules(good, smiles=texts)), problems)
+
+
+class MoleculePool:
+    """Worker processes that prepare molecules; one that exceeds the time limit is ended and replaced.
+
+    A chunk that takes too long is tried again molecule by molecule in a process kept for that, so that the other
+    processes go on with other chunks. Use it as a context: its processes end with the block.
+
+    Args:
+        transforms: that a training has fitted.
+        workers: processes.
+        seconds: time limit of one molecule.
+        most_atoms: as in `prepare_molecules`.
+    """
+
+    def __init__(
+        self,
+        transforms: Sequence[Transform],
+        workers: int,
+        *,
+        seconds: float = SECONDS,
+        most_atoms: int | None = None,
+    ) -> None:
+        if workers < 1:
+            raise DataError(f"'workers' must be >= 1 (got {workers})")
+        self.seconds, self._begin = seconds, (tuple(transforms), most_atoms)
+        self._workers = self._pool(workers)
+        self._retries = self._pool(1)  # its process starts with its first task
+
+    def _pool(self, workers: int) -> ProcessPool:
+        return ProcessPool(workers, initializer=_begin, initargs=self._begin, context=process_context())
+
+    def submit(self, smiles: Sequence[str]) -> Future[PreparedMolecules]:
+        """Begin to prepare some molecules; `result` waits for them."""
+        limit = min(self.seconds, 1.0) + USUAL_SECONDS * len(smiles)
+        future: Future[PreparedMolecules] = self._workers.schedule(_prepare, args=[list(smiles)], timeout=limit)
+        return future
+
+    def result(self, smiles: Sequence[str], begun: Future[PreparedMolecules]) -> PreparedMolecules:
+        """The molecules that `submit` began to prepare; those that exceed the time limit are problems."""
+        try:
+            return begun.result()
+        except (TimeoutError, ProcessExpired):
+            problems = {at: reason for at, text in enumerate(smiles) if (reason := self._try_alone(text))}
+        rest = [text for at, text in enumerate(smiles) if at not in problems]
+        again = self._retries.schedule(_prepare, args=[rest]).result()
+        places = [at for at in range(len(smiles)) if at not in problems]
+        return PreparedMolecules(again.graphs, problems | {places[at]: one for at, one in again.problems.items()})
+
+    def _try_alone(self, smiles: str) -> str:
+        """Why a molecule cannot be prepared; empty where it can."""
+        try:
+            self._retries.schedule(_prepare, args=[[smiles]], timeout=self.seconds).result()
+        except TimeoutError:
+            reason = f"takes more than {self.seconds:g} s to read and describe"
+        except ProcessExpired:
+            reason = "ended the process that read it, as when memory runs out"
+        else:
+            return ""
+        return f"SMILES {shown(smiles)} {reason}; leave the molecule out"
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
+        if kind is None:
+            for pool in (self._workers, self._retries):
+                pool.close()  # type: ignore[no-untyped-call]
+                pool.join()
+        else:
+            self.stop()
+
+    def stop(self) -> None:
+        """End the processes without waiting for their work."""
+        for pool in (self._workers, self._retries):
+            pool.stop()  # type: ignore[no-untyped-call]
+            pool.join()
 
 
 def prepare_in_order(
@@ -82,77 +161,42 @@ def prepare_in_order(
 ) -> Iterator[tuple[Item, PreparedMolecules]]:
     """Each chunk with its molecules, in the order of the chunks, while further ones are being prepared.
 
-    At most ``workers + AHEAD`` chunks are held at a time, so memory does not grow with their number. A single chunk is
-    prepared in this process: it is not worth another.
+    At most ``workers + AHEAD`` chunks are held at a time, so memory does not grow with their number.
 
     Args:
         chunks: read as they are needed.
         smiles_of: the molecules of a chunk.
         transforms: that a training has fitted.
-        workers: processes; 1 prepares everything in this one.
+        workers: processes, each molecule with a time limit; 0 prepares everything in this one, without a limit.
     """
-    if workers < 1:
-        raise DataError(f"'workers' must be >= 1 (got {workers})")
-    waiting = iter(chunks)
-    first = list(islice(waiting, 2)) if workers > 1 else []
-    if len(first) < 2:
-        for chunk in (*first, *waiting):
+    if workers == 0:
+        for chunk in chunks:
             yield chunk, prepare_molecules(smiles_of(chunk), transforms)
         return
     pending: deque[tuple[Item, Future[PreparedMolecules]]] = deque()
-    with worker_pool(workers, transforms) as pool:
+    with MoleculePool(transforms, workers) as pool:
 
-        def send(chunk: Item) -> None:
-            pending.append((chunk, pool.submit(_prepare, list(smiles_of(chunk)))))
+        def finished(chunk: Item, begun: Future[PreparedMolecules]) -> tuple[Item, PreparedMolecules]:
+            return chunk, pool.result(smiles_of(chunk), begun)
 
-        for chunk in first:
-            send(chunk)
-        for chunk in waiting:
-            send(chunk)
+        for chunk in chunks:
+            pending.append((chunk, pool.submit(smiles_of(chunk))))
             if len(pending) >= workers + AHEAD:
-                yield _finished(*pending.popleft())
+                yield finished(*pending.popleft())
         while pending:
-            yield _finished(*pending.popleft())
+            yield finished(*pending.popleft())
 
 
-def _finished(chunk: Item, future: Future[PreparedMolecules]) -> tuple[Item, PreparedMolecules]:
-    try:
-        return chunk, future.result()
-    except BrokenProcessPool as error:
-        raise DataError(
-            "a process that reads molecules was killed, by the system (memory) or by a molecule that RDKit cannot"
-            " bear; run again with --workers 1 to see which"
-        ) from error
-
-
-@contextmanager
-def worker_pool(workers: int, transforms: Sequence[Transform]) -> Iterator[ProcessPoolExecutor]:
-    """Processes that prepare molecules; when the block is left early, they are ended without waiting for their work."""
-    before = set(multiprocessing.active_children())
-    pool = ProcessPoolExecutor(workers, mp_context=process_context(), initializer=_begin, initargs=(tuple(transforms),))
-    try:
-        yield pool
-        pool.shutdown()
-    except BaseException:
-        pool.shutdown(wait=False, cancel_futures=True)
-        started = set(multiprocessing.active_children()) - before
-        for process in started:
-            process.terminate()
-        for process in started:
-            process.join()
-        raise
-
-
-_transforms: tuple[Transform, ...] = ()
+_settings: tuple[tuple[Transform, ...], int | None] = (), None
 """Of a worker process, sent to it once."""
 
 
-def _begin(transforms: tuple[Transform, ...]) -> None:
-    global _transforms
+def _begin(transforms: tuple[Transform, ...], most_atoms: int | None) -> None:
+    global _settings
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all processes; the first one ends the others
     threadpool_limits(1)  # the variables that BLAS reads are read already
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    _transforms = transforms
+    _settings = transforms, most_atoms
 
 
 def _end_with_parent() -> None:
@@ -164,4 +208,4 @@ def _end_with_parent() -> None:
 
 
 def _prepare(smiles: Sequence[str]) -> PreparedMolecules:
-    return prepare_molecules(smiles, _transforms)
+    return prepare_molecules(smiles, *_settings)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -85,3 +86,38 @@ def take_structures(structures: Mapping[str, Structure], graphs: PackedGraphs, r
             structure, values=structure.values.take(chosen, axis=0), ptr=ptr if own else structure.ptr
         )
     return taken
+
+
+def join_graphs(parts: Sequence[PackedGraphs]) -> PackedGraphs | None:
+    """Several lists of graphs as one, with their structures and SMILES; None where there are none."""
+    if len(parts) < 2:
+        return parts[0] if parts else None
+    smiles = [part.smiles or [] for part in parts]
+    known = {"smiles": smiles_bytes([text for texts in smiles for text in texts])} if any(smiles) else {}
+    return replace(
+        parts[0],
+        x=np.concatenate([part.x for part in parts]),
+        edge_index=np.concatenate([part.edge_index for part in parts], axis=1),
+        edge_attr=np.concatenate([part.edge_attr for part in parts]),
+        node_ptr=join_pointers([part.node_ptr for part in parts]),
+        edge_ptr=join_pointers([part.edge_ptr for part in parts]),
+        y=np.concatenate([part.y for part in parts]),
+        extras=known,
+        structures=join_structures([part.structures for part in parts]),
+    )
+
+
+def join_structures(parts: Sequence[Mapping[str, Structure]]) -> dict[str, Structure]:
+    """The structures of consecutive graphs as those of all; ids are local to their graph and stay."""
+    joined = {}
+    for name, first in parts[0].items():
+        values = np.concatenate([part[name].values for part in parts])
+        own = [part[name].ptr for part in parts if not isinstance(part[name].ptr, str)]
+        joined[name] = replace(first, values=values, ptr=join_pointers(own) if own else first.ptr)
+    return joined
+
+
+def join_pointers(pointers: Sequence[Any]) -> Array:
+    """Where each graph's rows start, of consecutive lists of graphs."""
+    counts = np.concatenate([np.diff(pointer) for pointer in pointers])
+    return np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)

@@ -11,7 +11,6 @@ from policylearn.data.convert import open_rows
 from policylearn.explain.molecules import PickedMolecule, picked_molecules
 from policylearn.explain.run_report import described, render
 from policylearn.prediction.predictor import Answer, Predictor
-from policylearn.prediction.table_reader import read_molecule
 
 
 @dataclass(frozen=True)
@@ -26,7 +25,13 @@ class ExplainedRow:
 
 
 def write_explanation(
-    predictor: Predictor, source: str | Path, path: str | Path, *, smiles: str | None = None, most: int = 50
+    predictor: Predictor,
+    source: str | Path,
+    path: str | Path,
+    *,
+    smiles: str | None = None,
+    most: int = 50,
+    workers: int = 0,
 ) -> tuple[int, int]:
     """Write the page; give how many rows it shows, and how many of them have an error instead of an answer.
 
@@ -36,6 +41,7 @@ def write_explanation(
         path: of the page.
         smiles: the column of molecules; None takes the name that it had in training.
         most: rows that are shown, from the top.
+        workers: as in `Predictor.answer_molecules`.
     """
     source, path = Path(source), Path(path)
     if most < 1:
@@ -43,25 +49,27 @@ def write_explanation(
     if predictor.run.facts.featuriser is None:
         raise DataError(f"{source}: the run was trained on graphs and cannot read molecules")
     column = smiles or predictor.run.config.data.smiles
-    good: list[tuple[int, str]] = []
+    lines: dict[int, str] = {}
     errors: dict[int, str] = {}
     more = False
     with open_rows(source, smiles=column) as rows:
         column = rows.smiles or column
         for row in rows:
-            if len(good) + len(errors) == most:
+            if len(lines) + len(errors) == most:
                 more = True
                 break
-            read = read_molecule(row, column)
-            if isinstance(read, str):
-                errors[row.line] = read.removeprefix(f"line {row.line}: ")
+            if row.problem:
+                errors[row.line] = row.problem
             else:
-                good.append((row.line, row.fields[column]))
-    texts = [text for _, text in good]
-    answer = predictor.answer(texts)
+                lines[row.line] = row.fields[column]
+    texts = list(lines.values())
+    answer, problems = predictor.answer_molecules(texts, workers=workers)
+    errors |= {line: problems[at] for at, line in enumerate(lines) if at in problems}
+    good = [line for at, line in enumerate(lines) if at not in problems]
+    molecules = picked_molecules(predictor, [lines[line] for line in good])
     shown = [
         ExplainedRow(line, described(predictor.task, answer.values[at]), sureness(predictor, answer, at), one, "")
-        for at, ((line, _), one) in enumerate(zip(good, picked_molecules(predictor, texts), strict=True))
+        for at, (line, one) in enumerate(zip(good, molecules, strict=True))
     ]
     shown += [ExplainedRow(line, "", "", None, reason) for line, reason in errors.items()]
     text = render(

@@ -14,7 +14,6 @@ from policylearn.data.convert.infer import as_number, is_missing
 from policylearn.prediction.calibration import Coverage, measure_coverage
 from policylearn.prediction.predictor import Predictor
 from policylearn.prediction.scores import Scores, target_scores
-from policylearn.prediction.table_reader import read_molecule
 
 
 @dataclass(frozen=True)
@@ -36,13 +35,16 @@ class LabelledScores:
     failed: tuple[str, ...]
 
 
-def evaluate_table(predictor: Predictor, path: str | Path, *, smiles: str | None = None) -> LabelledScores:
+def evaluate_table(
+    predictor: Predictor, path: str | Path, *, smiles: str | None = None, workers: int = 0
+) -> LabelledScores:
     """Score a run on a table with the columns that it was trained to predict.
 
     Args:
         predictor: of a run on molecules.
         path: the table.
         smiles: the column of molecules; None takes the name that it had in training.
+        workers: as in `Predictor.answer_molecules`.
     """
     path = Path(path)
     task = predictor.task
@@ -50,25 +52,28 @@ def evaluate_table(predictor: Predictor, path: str | Path, *, smiles: str | None
         raise DataError(f"{path}: the run was trained on graphs and cannot read molecules")
     texts: list[str] = []
     targets: list[list[float]] = []
+    lines: list[int] = []
     failed: list[str] = []
     with open_rows(path, task.targets, smiles=smiles or predictor.run.config.data.smiles) as rows:
         column = rows.smiles or "smiles"
         for row in rows:
-            read = read_molecule(row, column)
-            truth = "" if isinstance(read, str) else read_targets(task, row.fields)
-            if isinstance(read, str) or isinstance(truth, str):
-                failed.append(read if isinstance(read, str) else f"line {row.line}: {truth}")
+            truth = row.problem or read_targets(task, row.fields)
+            if isinstance(truth, str):
+                failed.append(f"line {row.line}: {truth}")
             else:
                 texts.append(row.fields[column])
                 targets.append(truth)
-    if not texts:
+                lines.append(row.line)
+    answer, problems = predictor.answer_molecules(texts, workers=workers)
+    failed += [f"line {lines[at]}: {reason}" for at, reason in problems.items()]
+    y = np.array([truth for at, truth in enumerate(targets) if at not in problems])
+    if not len(y):
         raise DataError(f"{path}: no row can be scored; {failed[0] if failed else 'it has a header and no rows'}")
-    y, answer = np.array(targets), predictor.answer(texts)
     coverage = None
     if predictor.calibration is not None:
         coverage = measure_coverage(predictor.calibration, task, y, answer.values, answer.std)
     counts = {target: int((~np.isnan(y[:, at])).sum()) for at, target in enumerate(task.targets)}
-    return LabelledScores(target_scores(task, y, answer.values), counts, coverage, len(texts), tuple(failed))
+    return LabelledScores(target_scores(task, y, answer.values), counts, coverage, len(y), tuple(failed))
 
 
 def read_targets(task: Task, fields: Mapping[str, str]) -> list[float] | str:

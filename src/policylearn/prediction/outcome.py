@@ -77,7 +77,7 @@ def finish(folder: str | Path, runs: Sequence[Fitted]) -> Outcome:
 def in_memory(run: Fitted) -> Trained:
     """What a run that has just ended holds, or a `ValueError`."""
     if run.trained is None:
-        raise ValueError(f"{run.folder}: had been finished before, so nothing of it is in memory; it has its files")
+        raise ValueError(f"{run.folder}: had been finished before; 'training.reevaluation.recall' reads it back")
     return run.trained
 
 

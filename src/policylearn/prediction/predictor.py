@@ -12,9 +12,11 @@ import numpy as np
 import torch
 from torch import nn
 
-from policylearn.data import BatchLoader, DataError, PackedGraphs, Task
+from policylearn.data import BatchLoader, DataError, PackedGraphs, Task, join_graphs
 from policylearn.data.packed import Array
+from policylearn.data.preparation import prepare_in_order
 from policylearn.data.subset import gather
+from policylearn.data.transforms import Transform
 from policylearn.nn import Graphs
 from policylearn.prediction.calibration import USUAL, Calibration, label_chances
 from policylearn.prediction.input_graphs import Items, find_misfits, pack_items
@@ -23,6 +25,9 @@ from policylearn.training.evaluation import answers, local_picks, outputs_of
 from policylearn.training.members import load_members
 from policylearn.training.prepared_data import apply_stored, check_columns
 from policylearn.training.runs import Run
+
+CHUNK = 512
+"""Molecules that are prepared together."""
 
 
 class BatchWarning(UserWarning):
@@ -140,6 +145,22 @@ class Predictor:
             level: how often intervals and sets shall hold the truth.
         """
         return self.answer_prepared(self.prepare(items), batch_size=batch_size, level=level)
+
+    def answer_molecules(self, smiles: Sequence[str], *, workers: int = 0) -> tuple[Answer, dict[int, str]]:
+        """The answer of the molecules that can be read, in their order, and why the others cannot, by position.
+
+        Args:
+            smiles: one per molecule.
+            workers: processes that read them, with a time limit per molecule; 0 reads them in this one, without.
+        """
+        fitted = [Transform.from_json(stored) for stored in self.run.facts.transforms]
+        chunks = [range(start, min(start + CHUNK, len(smiles))) for start in range(0, len(smiles), CHUNK)]
+        graphs: list[PackedGraphs] = []
+        problems: dict[int, str] = {}
+        for chunk, found in prepare_in_order(chunks, lambda rows: [smiles[at] for at in rows], fitted, workers):
+            problems |= {chunk[at]: reason for at, reason in found.problems.items()}
+            graphs += [] if found.graphs is None else [found.graphs]
+        return self.answer_prepared(join_graphs(graphs)), problems
 
     @torch.inference_mode()
     def answer_prepared(

@@ -8,9 +8,11 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
 import numpy as np
+from pebble import ProcessExpired
 
-from policylearn.data import DataError, pack_molecules
-from policylearn.data.molecules import MoleculeGraph, featurise
+from policylearn.data import join_graphs
+from policylearn.data.preparation import MoleculePool, PreparedMolecules
+from policylearn.data.transforms import Transform
 from policylearn.prediction.predictor import Answer, Predictor
 
 TOGETHER = 0.004
@@ -27,9 +29,10 @@ class RowAnswer:
 
 @dataclass(frozen=True)
 class PendingRequest:
-    """Rows of one request with where their answers go."""
+    """The molecules of one request with where their answers go."""
 
-    smiles: tuple[str, ...]
+    rows: int
+    prepared: PreparedMolecules
     done: asyncio.Future[list[RowAnswer]]
 
 
@@ -38,93 +41,112 @@ class QueueFullError(Exception):
 
 
 class RequestQueue:
-    """Answers requests in turn, in a thread of its own, so that the server keeps listening.
+    """Answers requests in turn: worker processes read molecules, a thread runs the model, the server keeps listening.
 
     Args:
         predictor: the model; its calibration is applied by the caller, as requests may ask for different levels.
         batch_rows: rows that are answered together, at most (a request with more is answered alone).
         most_atoms: larger molecules get an error.
         most_waiting: rows in the queue beyond which requests are turned away.
+        workers: processes that read molecules.
+        seconds: time limit of one molecule.
     """
 
-    def __init__(self, predictor: Predictor, *, batch_rows: int, most_atoms: int, most_waiting: int) -> None:
+    def __init__(
+        self,
+        predictor: Predictor,
+        *,
+        batch_rows: int,
+        most_atoms: int,
+        most_waiting: int,
+        workers: int,
+        seconds: float,
+    ) -> None:
         self.predictor = replace(predictor, calibration=None)
         self.batch_rows = 1 if predictor.depends_on_batch else batch_rows
-        self.most_atoms, self.most_waiting = most_atoms, most_waiting
+        self.most_waiting = most_waiting
         self.waiting = 0
         self.queue: asyncio.Queue[PendingRequest] = asyncio.Queue()
+        fitted = [Transform.from_json(stored) for stored in predictor.run.facts.transforms]
+        self.readers = MoleculePool(fitted, workers, seconds=seconds, most_atoms=most_atoms)
         self.thread = ThreadPoolExecutor(1, thread_name_prefix="predict")
+        self.retries = ThreadPoolExecutor(1, thread_name_prefix="read again")
 
     async def ask(self, smiles: Sequence[str]) -> list[RowAnswer]:
         """The answers of some rows, in their order."""
         if self.waiting and self.waiting + len(smiles) > self.most_waiting:
             raise QueueFullError
-        job = PendingRequest(tuple(smiles), asyncio.get_running_loop().create_future())
         self.waiting += len(smiles)
         try:
+            prepared = await self.read(smiles)
+            job = PendingRequest(len(smiles), prepared, asyncio.get_running_loop().create_future())
             self.queue.put_nowait(job)
             return await job.done
         finally:
             self.waiting -= len(smiles)
+
+    async def read(self, smiles: Sequence[str]) -> PreparedMolecules:
+        """The molecules of a request; one that takes too long holds up its own request alone."""
+        begun = self.readers.submit(smiles)
+        try:
+            return await asyncio.wrap_future(begun)
+        except (TimeoutError, ProcessExpired):
+            loop = asyncio.get_running_loop()
+            return await loop.run_in_executor(self.retries, self.readers.result, smiles, begun)
 
     async def work(self) -> None:
         """Answer without end; a failure goes to the requests that it concerns, and the next ones are answered."""
         loop = asyncio.get_running_loop()
         while True:
             jobs = await self.gather()
-            rows = [text for job in jobs for text in job.smiles]
             try:
-                answers = await loop.run_in_executor(self.thread, self.answer, rows)
+                answers = await loop.run_in_executor(self.thread, self.answer, jobs)
             except (RuntimeError, ValueError, MemoryError) as error:
                 for job in jobs:
                     if not job.done.done():
                         job.done.set_exception(error)
                 continue
-            begin = 0
-            for job in jobs:
+            for job, rows in zip(jobs, answers, strict=True):
                 if not job.done.done():
-                    job.done.set_result(answers[begin : begin + len(job.smiles)])
-                begin += len(job.smiles)
+                    job.done.set_result(rows)
 
     async def gather(self) -> list[PendingRequest]:
         """The next job with those that come within a moment; jobs whose client has gone are dropped."""
         while (first := await self.queue.get()).done.done():
             pass
-        jobs, rows = [first], len(first.smiles)
+        jobs, rows = [first], first.rows
         if self.queue.empty() and rows < self.batch_rows:
             await asyncio.sleep(TOGETHER)
         while rows < self.batch_rows and not self.queue.empty():
             job = self.queue.get_nowait()
             if not job.done.done():
                 jobs.append(job)
-                rows += len(job.smiles)
+                rows += job.rows
         return jobs
 
-    def answer(self, smiles: Sequence[str]) -> list[RowAnswer]:
-        """The answer of each row, or the reason for none."""
-        read = [self.read(text) for text in smiles]
-        good = [(text, one) for text, one in zip(smiles, read, strict=True) if isinstance(one, MoleculeGraph)]
-        found: list[Answer] = []
-        if good:
-            packed = pack_molecules([one for _, one in good], smiles=[text for text, _ in good])
-            whole = self.predictor.answer(packed)
-            found = [row_of(whole, at) for at in range(len(good))]
-        rest = iter(found)
-        return [RowAnswer(None, one) if isinstance(one, str) else RowAnswer(next(rest)) for one in read]
-
-    def read(self, text: str) -> MoleculeGraph | str:
-        """The graph of a SMILES, or what is wrong with it."""
-        try:
-            graph = featurise(text)
-        except DataError as error:
-            return str(error)
-        if len(graph.x) > self.most_atoms:
-            return f"the molecule has {len(graph.x)} atoms, and this service takes up to {self.most_atoms}"
-        return graph
+    def answer(self, jobs: Sequence[PendingRequest]) -> list[list[RowAnswer]]:
+        """The answers of each request: of each row its answer, or the reason for none."""
+        graphs = join_graphs([job.prepared.graphs for job in jobs if job.prepared.graphs is not None])
+        whole = None if graphs is None else self.predictor.answer_prepared(graphs)
+        found, at = [], 0
+        for job in jobs:
+            rows = []
+            for row in range(job.rows):
+                problem = job.prepared.problems.get(row)
+                if problem is None:
+                    assert whole is not None, "every row has a graph or a problem"
+                    rows.append(RowAnswer(row_of(whole, at)))
+                    at += 1
+                else:
+                    rows.append(RowAnswer(None, problem))
+            found.append(rows)
+        return found
 
     def close(self) -> None:
-        """End the thread once it has finished what it does."""
+        """End the thread and the processes once they have finished what they do."""
         self.thread.shutdown(wait=True, cancel_futures=True)
+        self.retries.shutdown(wait=False, cancel_futures=True)
+        self.readers.stop()
 
 
 def row_of(answer: Answer, row: int) -> Answer:

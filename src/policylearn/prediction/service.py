@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import math
-from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping
+from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import asdict, dataclass
 from html import escape
@@ -15,6 +15,7 @@ from fastapi import FastAPI, HTTPException, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import HTMLResponse, JSONResponse
 from pydantic import BaseModel, ConfigDict, Field
+from starlette.middleware.trustedhost import TrustedHostMiddleware
 
 from policylearn.data import DataError, Task
 from policylearn.prediction.answer_columns import YES
@@ -37,6 +38,8 @@ class Limits:
         seconds: until a request is given up.
         waiting: rows of all requests together; beyond, clients are told to come back later.
         batch_rows: rows that are answered together.
+        molecule_seconds: time limit of one molecule.
+        workers: processes that read molecules.
     """
 
     rows: int = 1000
@@ -45,6 +48,8 @@ class Limits:
     seconds: float = 30.0
     waiting: int = 20_000
     batch_rows: int = 256
+    molecule_seconds: float = 5.0
+    workers: int = 2
 
     def __post_init__(self) -> None:
         for name, value in asdict(self).items():
@@ -80,24 +85,35 @@ class Reply(BaseModel):
     rows: list[Row]
 
 
-def make_app(predictor: Predictor, limits: Limits | None = None) -> FastAPI:
+LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
+"""Names by which a browser or program on this machine calls it."""
+
+
+def make_app(predictor: Predictor, limits: Limits | None = None, hosts: Sequence[str] = LOOPBACK) -> FastAPI:
     """The service of one run.
 
     Args:
         predictor: of a run on molecules.
         limits: of requests.
+        hosts: names that a request may address; any other is refused, so that a web page cannot reach the service
+            under a name of its own (DNS rebinding). "*" accepts all.
     """
     if predictor.run.facts.featuriser is None:
         raise DataError(
             f"{predictor.run.folder}: was trained on graphs and cannot read molecules, which a request holds"
         )
     limits = limits or Limits()
-    requests = RequestQueue(
-        predictor, batch_rows=limits.batch_rows, most_atoms=limits.atoms, most_waiting=limits.waiting
-    )
 
     @asynccontextmanager
-    async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        requests = app.state.requests = RequestQueue(
+            predictor,
+            batch_rows=limits.batch_rows,
+            most_atoms=limits.atoms,
+            most_waiting=limits.waiting,
+            workers=limits.workers,
+            seconds=limits.molecule_seconds,
+        )
         worker = asyncio.create_task(requests.work())
         try:
             yield
@@ -107,6 +123,7 @@ def make_app(predictor: Predictor, limits: Limits | None = None) -> FastAPI:
 
     app = FastAPI(title="policylearn", lifespan=lifespan, docs_url=None, redoc_url=None)
     app.add_middleware(BodyLimit, limits=limits)
+    app.add_middleware(TrustedHostMiddleware, allowed_hosts=list(hosts), www_redirect=False)
 
     @app.exception_handler(RequestValidationError)
     async def malformed(_request: Request, error: RequestValidationError) -> JSONResponse:
@@ -141,7 +158,7 @@ def make_app(predictor: Predictor, limits: Limits | None = None) -> FastAPI:
             raise HTTPException(422, f"'interval' must be one of {', '.join(map(str, LEVELS))}")
         short = [text if len(text) <= LONGEST_SMILES else "" for text in question.smiles]
         try:
-            rows = await asyncio.wait_for(requests.ask(short), limits.seconds)
+            rows = await asyncio.wait_for(app.state.requests.ask(short), limits.seconds)
         except TimeoutError:
             raise HTTPException(504, f"no answer within {limits.seconds:g} s; send fewer rows") from None
         except QueueFullError:

@@ -41,14 +41,14 @@ class PredictOptions:
         batch_size: graphs looked at together; None takes the run's, of a table of molecules 256 where that is more.
         picks: whether to write the picked nodes.
         level: how often intervals and sets shall hold the truth, where the run has calibration.
-        workers: processes that read molecules. More than 1 wants a program that guards its start, as `multiprocessing`
-            does; a model that looks at the whole batch has 1.
+        workers: processes that read molecules, each with a time limit per molecule; they want a program that guards its
+            start, as `multiprocessing` does. 0 reads in this process, as does a model that looks at the whole batch.
     """
 
     batch_size: int | None = None
     picks: bool = False
     level: float = USUAL
-    workers: int = 1
+    workers: int = 0
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ from policylearn.models import GraphModel, chosen_system
 from policylearn.settings.flat import flat
 from policylearn.settings.provenance import versions
 from policylearn.settings.run_config import FitConfig, RunConfig
-from policylearn.settings.run_files import CURVES, HISTORY, RunError
+from policylearn.settings.run_files import CURVES, HISTORY
 from policylearn.training.checkpoints import CHECKPOINTS, Checkpoints
 from policylearn.training.curves import draw_curves
 from policylearn.training.data_source import Source
@@ -32,7 +32,7 @@ from policylearn.training.memory import check_memory
 from policylearn.training.module import DivergedError, RunModule
 from policylearn.training.part_checks import check_parts, unscored_notes
 from policylearn.training.prepared_data import PreparedData, prepare_data
-from policylearn.training.processes import agree, by_first, checkpoint_for_all, join, launched, note
+from policylearn.training.processes import agree, by_first, check_device, checkpoint_for_all, join, launched, note
 from policylearn.training.quiet import quiet_lightning
 from policylearn.training.run_folder import ResumeState, look_into, new_folder
 from policylearn.training.runs import RunFacts, make_model, save_metrics, save_settings, save_weights
@@ -320,22 +320,3 @@ class CalibrationBatches(Iterable[Batch]):
     def __iter__(self) -> Iterator[Batch]:
         for _, batch in zip(range(self.count), self.loader, strict=False):
             yield batch
-
-
-def check_device(settings: FitConfig) -> None:
-    """Raise where a run asks for GPUs that are not here."""
-    launch = launched()
-    if launch is not None and settings.devices not in (1, launch.local):
-        raise RunError(
-            f"'fit.devices' is {settings.devices}, and {launch.local} processes were started on this machine; leave"
-            " --devices out: the launcher has decided"
-        )
-    if settings.accelerator != "gpu":
-        return
-    there = torch.cuda.device_count() or int(torch.backends.mps.is_available())
-    wanted = settings.devices if launch is None else launch.local
-    if there < wanted:
-        raise RunError(
-            f"'fit.accelerator' is gpu with fit.devices {wanted}, and there are {there} GPUs that torch can"
-            " use; use --accelerator cpu, or ask for fewer with --devices"
-        )

@@ -17,6 +17,7 @@ import torch
 from torch import Tensor, distributed
 
 from policylearn.settings.notes import RunNote
+from policylearn.settings.run_config import FitConfig
 from policylearn.settings.run_files import RunError
 
 Decided = TypeVar("Decided")
@@ -176,3 +177,22 @@ def _others_there() -> Iterator[None]:
         yield
     except RuntimeError as error:
         raise RunError("another process of this training has ended before it began; its own output says why") from error
+
+
+def check_device(settings: FitConfig) -> None:
+    """Raise where a run asks for GPUs that are not here."""
+    launch = launched()
+    if launch is not None and settings.devices not in (1, launch.local):
+        raise RunError(
+            f"'fit.devices' is {settings.devices}, and {launch.local} processes were started on this machine; leave"
+            " --devices out: the launcher has decided"
+        )
+    if settings.accelerator != "gpu":
+        return
+    there = torch.cuda.device_count() or int(torch.backends.mps.is_available())
+    wanted = settings.devices if launch is None else launch.local
+    if there < wanted:
+        raise RunError(
+            f"'fit.accelerator' is gpu with fit.devices {wanted}, and there are {there} GPUs that torch can"
+            " use; use --accelerator cpu, or ask for fewer with --devices"
+        )

@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 from typing import Literal
 
 import torch
 
-from policylearn.data import BatchLoader, DataError
+from policylearn.data import BatchLoader, DataError, Dataset, PackedGraphs
 from policylearn.settings.run_files import RunError
-from policylearn.training.data_source import load_source
-from policylearn.training.evaluation import evaluate
+from policylearn.training.data_source import Source, load_source
+from policylearn.training.evaluation import answer_part, evaluate
+from policylearn.training.fitting import Fitted, Trained, make_history
 from policylearn.training.prepared_data import apply_stored, count_workers
-from policylearn.training.runs import Run, RunFacts
+from policylearn.training.runs import Run, RunFacts, load_run
 
 SplitPart = Literal["train", "valid", "test"]
 
@@ -69,15 +71,7 @@ def reevaluate(
             " with --data, or use 'policylearn predict' on new data"
         )
     indices = getattr(dataset.splits[facts.fold or 0], part)
-    graphs = apply_stored(
-        facts.transforms,
-        dataset.graphs,
-        columns=facts.columns,
-        source=config.name,
-        cached=True,
-        workers=count_workers(config, len(dataset)),
-    )
-    batches = BatchLoader(graphs, indices, batch_size=facts.evaluation_batch_size)
+    batches = BatchLoader(prepared_graphs(run, dataset), indices, batch_size=facts.evaluation_batch_size)
     threads = torch.get_num_threads()
     torch.set_num_threads(facts.threads)
     try:
@@ -85,6 +79,41 @@ def reevaluate(
     finally:
         torch.set_num_threads(threads)
     return Reevaluation(facts.task.metric, part, value, run.metrics.get(part), len(indices))
+
+
+def recall(folder: Path, source: Source) -> Fitted:
+    """A finished run with what its training held in memory, made again from its folder.
+
+    Args:
+        folder: of the run.
+        source: the data that it was trained on.
+    """
+    run = load_run(folder)
+    facts, split = run.facts, source.dataset.splits[run.facts.fold or 0]
+    graphs, model, unscored = prepared_graphs(run, source.dataset), run.build(), run.metrics.get("unscored", {})
+    found = {
+        part: answer_part(
+            model,
+            BatchLoader(graphs, rows, batch_size=facts.evaluation_batch_size),
+            facts.task,
+            scores=part not in unscored,
+        )
+        for part, rows in (("valid", split.valid), ("test", split.test))
+        if len(rows)
+    }
+    return Fitted(folder, run.metrics, make_history(run.config, source), Trained(model, graphs, split, found))
+
+
+def prepared_graphs(run: Run, dataset: Dataset) -> PackedGraphs:
+    """The graphs of a dataset with the structures that the model of a run reads."""
+    return apply_stored(
+        run.facts.transforms,
+        dataset.graphs,
+        columns=run.facts.columns,
+        source=dataset.name,
+        cached=True,
+        workers=count_workers(run.config.data, len(dataset)),
+    )
 
 
 def other_versions(facts: RunFacts) -> str:

@@ -43,7 +43,7 @@ def evaluate_labelled(run: Path, labelled: Path, smiles: str | None) -> int:
     from policylearn.prediction.labelled import evaluate_table
     from policylearn.prediction.scores import NAMES
 
-    result = evaluate_table(load_quietly(run), labelled, smiles=smiles)
+    result = evaluate_table(load_quietly(run), labelled, smiles=smiles, workers=1)
     names = [name for name in NAMES if any(name in scores for scores in result.scores.values())]
     table = Table(title=str(labelled))
     for number, heading in enumerate(("target", "labels", *(NAMES[name] for name in names))):

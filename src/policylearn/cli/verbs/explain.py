@@ -32,7 +32,7 @@ def explain(
     from policylearn.explain.explanation import write_explanation
     from policylearn.explain.run_report import load_quietly
 
-    rows, failed = write_explanation(load_quietly(run), table, output, smiles=smiles, most=most)
+    rows, failed = write_explanation(load_quietly(run), table, output, smiles=smiles, most=most, workers=1)
     said = f"; {failed} without an answer, with the reason" if failed else ""
     print(f"wrote {output}: {rows} rows{said}")  # noqa: T201 - the command's answer
     return 1 if failed else 0

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from policylearn.prediction.table_writer import Progress, Written
 
 SOME_ROWS_FAILED = 1
-LARGE_TABLE = 100_000
-"""Bytes of a file that holds more than one chunk of molecules."""
 ALL_CORES = 1_000_000
 """More workers than any cluster has cores for; it gives as many as it has."""
 
@@ -65,7 +63,7 @@ def predict(
     cores = available_cores()
     if workers is not None and workers < 1:
         raise ValueError(f"'workers' must be >= 1 (got {workers})")
-    if (workers or cores) > 1 and not ray and is_large_table(table):
+    if not ray and table.suffix != ".npz":
         from policylearn.data.worker_server import start_server
 
         start_server()  # now, while this process imports torch
@@ -95,11 +93,6 @@ def predict(
             written = predict_table(predictor, table, output, options, smiles=smiles, progress=progress)
     print(summary(output, written))  # noqa: T201 - the command's answer
     return SOME_ROWS_FAILED if written.failed else 0
-
-
-def is_large_table(source: Path) -> bool:
-    """Whether other processes are surely worth starting for a file."""
-    return source.suffix != ".npz" and source.is_file() and source.stat().st_size > LARGE_TABLE
 
 
 def available_cores() -> int:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
+
+from cyclopts import Parameter
 
 from policylearn.cli.registry import verb
 
@@ -24,6 +26,8 @@ def serve(
     max_body: int = 1_000_000,
     max_atoms: int = 250,
     timeout: float = 30.0,
+    molecule_timeout: float = 5.0,
+    allow_host: Annotated[tuple[str, ...], Parameter(consume_multiple=True)] = (),
 ) -> None:
     """Answer over HTTP: POST /predict with SMILES, /healthz, /info, /docs.
 
@@ -38,27 +42,26 @@ def serve(
         max_body: most bytes per request.
         max_atoms: most atoms per molecule.
         timeout: seconds after which a request fails.
+        molecule_timeout: seconds after which a molecule is given up.
+        allow_host: further names under which the service may be addressed, such as the machine's; '*' accepts any.
     """
     from importlib.util import find_spec
 
     missing = [name for name in ("fastapi", "uvicorn") if find_spec(name) is None]
     if missing:
         raise ValueError(f"'serve' needs {' and '.join(missing)}: pip install 'policylearn[serve]'")
-    import uvicorn
-
     from policylearn.explain.run_report import load_quietly
-    from policylearn.prediction.service import Limits, make_app
+    from policylearn.prediction.server import run_server
+    from policylearn.prediction.service import LOOPBACK, Limits, make_app
 
-    limits = Limits(max_rows, max_body, max_atoms, timeout)
+    limits = Limits(max_rows, max_body, max_atoms, timeout, molecule_seconds=molecule_timeout)
+    hosts = (*LOOPBACK, *allow_host, *(() if host in ("0.0.0.0", "::") else (host,)))
     with bound(host, port) as listener:
         predictor = load_quietly(run)
-        app = make_app(predictor, limits)
+        app = make_app(predictor, limits, hosts)
         predictor.predict(["C"])  # the first answer loads compiled code, for which no client should have to wait
         print(f"serving {run} at http://{host}:{port} (POST /predict, /docs)", flush=True)  # noqa: T201
-        config = uvicorn.Config(
-            app, log_level="warning", timeout_keep_alive=10, timeout_graceful_shutdown=10, server_header=False
-        )
-        uvicorn.Server(config).run(sockets=[listener])
+        run_server(app, listener)
 
 
 def bound(host: str, port: int) -> socket:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import math
 import shlex
-import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from policylearn.cli.options import Flag, Output, RunOptions, SettingOptions, make_config
+from policylearn.cli.options import Flag, GivenWords, Output, RunOptions, SettingOptions, make_config
 from policylearn.cli.printing import say, spoken_notes, warn
 from policylearn.cli.registry import verb
 from policylearn.cli.stopping import kept_in, stop_signals
@@ -40,6 +39,7 @@ def train(
     resume: Flag = False,
     ray: Flag = False,
     settings: SettingOptions = None,
+    words: GivenWords = (),
 ) -> int:
     """Train a model on a dataset, a packed .npz or a table of SMILES, and write a run folder.
 
@@ -57,12 +57,12 @@ def train(
         resume: continue the run in that folder.
         ray: train in --devices processes of a Ray cluster (RAY_ADDRESS, or this machine).
         settings: settings by their dotted names.
+        words: all words of the command.
     """
     from rich.console import Console
 
     from policylearn.training import load_source
-    from policylearn.training.fitting import check_device
-    from policylearn.training.processes import is_first_process, join
+    from policylearn.training.processes import check_device, is_first_process, join
 
     join()  # before anything can fail in one process alone
     console = Console(stderr=True, quiet=not is_first_process())
@@ -74,16 +74,15 @@ def train(
     with console.status(f"loading {chosen.data.name}"):
         source = load_source(chosen.data)
     folder = output or default_folder(chosen, ensemble)
-    words = sys.argv[2:] if sys.argv[1:2] == ["train"] else [dataset]
     with spoken_notes(console), stop_signals(lambda: kept_in(folder, words)):
         announce(console, chosen, source, folder)
         runs = train_runs(chosen, source, folder, console, members=ensemble, resume=resume, ray=ray)
         if not is_first_process():
             return 0
-        if any(one.trained is None for group in runs.values() for one in group):
+        if is_finished(runs):
             say(f"{folder}: was finished already, so nothing was trained", console)
             return 0
-        return report(chosen, source, folder, runs, f"policylearn train {shlex.join(words)}", baseline=not no_baseline)
+        return report(chosen, source, folder, runs, shlex.join(["policylearn", *words]), baseline=not no_baseline)
 
 
 def train_runs(
@@ -105,11 +104,29 @@ def train_runs(
             from policylearn.training.ray_training import train_on_ray
 
             train_on_ray(config, folder, members=members, resume=resume)
-            return {folder: ()}
+            return runs_in(folder, source, members)
         if members > 1:
             return {folder: train_ensemble(config, source, folder, members, resume=resume, callbacks_of=callbacks_of)}
         done = train(config, source, folder, resume=resume, callbacks_of=callbacks_of)
         return {one.folder: [one] for one in done.runs}
+
+
+def runs_in(folder: Path, source: Source, members: int) -> dict[Path, Sequence[Fitted]]:
+    """The runs that another process has left in a folder, as `train_runs` gives them."""
+    from policylearn.training.reevaluation import recall
+
+    if members > 1:
+        return {folder: [recall(folder / f"member-{number + 1}", source) for number in range(members)]}
+    folds = sorted(folder.glob("fold-*")) or [folder]
+    return {one: [recall(one, source)] for one in folds}
+
+
+def is_finished(runs: dict[Path, Sequence[Fitted]]) -> bool:
+    """Whether nothing was trained and every folder has its report, which is written last."""
+    from policylearn.explain.run_report import REPORT
+
+    trained = any(one.trained is not None for group in runs.values() for one in group)
+    return not trained and all((inner / REPORT).exists() for inner in runs)
 
 
 def report(
@@ -131,13 +148,13 @@ def report(
     from policylearn.prediction.outcome import finish, in_memory
     from policylearn.prediction.run_notes import RunNotes
     from policylearn.settings.run_files import METRICS
+    from policylearn.training.reevaluation import recall
 
     warnings = [source.report.summary()] if source.report is not None else []
     warnings += [source.dataset.caveat] if source.dataset.caveat else []
     outcomes, found = [], None
     for inner, group in runs.items():
-        if not group:
-            continue
+        group = [one if one.trained is not None else recall(one.folder, source) for one in group]
         outcome = finish(inner, group)
         if source.report is not None and baseline:
             trained = in_memory(group[0])

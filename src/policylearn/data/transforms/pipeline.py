@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,8 +12,8 @@ from joblib import Parallel, delayed
 from policylearn.data.arrays import digest
 from policylearn.data.atomic import replacing
 from policylearn.data.packed import Array, DataError, PackedGraphs, read_arrays
-from policylearn.data.structures import Structure, check_pointers, structures_from_arrays, structures_to_arrays
-from policylearn.data.subset import take_graphs, take_structures
+from policylearn.data.structures import check_pointers, structures_from_arrays, structures_to_arrays
+from policylearn.data.subset import join_structures, take_graphs, take_structures
 from policylearn.data.transforms.base import Structures, Transform, add_structures, only_graphs
 
 Progress = Callable[[str, int, int], None]
@@ -163,7 +162,7 @@ def _compute(name: str, compute: Compute, graphs: PackedGraphs, workers: int, pr
         results.append(result)
         if progress:
             progress(name, min(done * size, count), count)
-    return stack_structures(results) if results else compute(graphs)
+    return join_structures(results) if results else compute(graphs)
 
 
 def _run(compute: Compute, chunks: Iterator[PackedGraphs], workers: int) -> Iterator[Structures]:
@@ -172,18 +171,3 @@ def _run(compute: Compute, chunks: Iterator[PackedGraphs], workers: int) -> Iter
     tasks = (delayed(compute)(chunk) for chunk in chunks)
     results: Iterator[Structures] = Parallel(n_jobs=workers, return_as="generator")(tasks)
     return results
-
-
-def stack_structures(parts: Sequence[Structures]) -> dict[str, Structure]:
-    """The structures of consecutive graphs as those of all; ids are local to their graph and stay."""
-    stacked = {}
-    for name, first in parts[0].items():
-        values = np.concatenate([part[name].values for part in parts])
-        pointers = [part[name].ptr for part in parts]
-        stacked[name] = replace(first, values=values, ptr=first.ptr if isinstance(first.ptr, str) else _join(pointers))
-    return stacked
-
-
-def _join(pointers: Sequence[Array | str]) -> Array:
-    counts = [np.diff(pointer) for pointer in pointers if not isinstance(pointer, str)]
-    return np.concatenate([[0], np.cumsum(np.concatenate(counts))]).astype(np.int64)
