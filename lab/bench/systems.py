@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import torch
@@ -117,7 +119,6 @@ class Entrant:
         batches = Batches(replace(source, dataset=prepared.dataset), graphs, rounds)
         self.batches = [batches.get(turn) for turn in range(rounds)]
         self.trial = make_batch(prepared.dataset.graphs, batches.indices[0][:TRIAL_GRAPHS])
-        calibrate(self.model, [self.trial])
 
     @property
     def parameters(self) -> int:
@@ -135,6 +136,7 @@ class Entrant:
 
     def peak(self, phase: Phase) -> int:
         """The most bytes that a step holds beyond program, data and model."""
+        calibrate(self.model, [self.trial])
         with model_threads(self.model):
             self.run(phase, self.trial)  # compiles what is compiled
             before = resident()
@@ -148,6 +150,7 @@ class Entrant:
         def once(batch: Batch) -> float:
             return time_once(lambda: self.run(phase, batch), time.process_time)
 
+        calibrate(self.model, [self.trial])
         with while_training(self.model):
             self.run(phase, self.trial)
             took = once(self.batches[0])
@@ -193,16 +196,16 @@ def system_costs(words: dict[str, Any], source: Source) -> dict[str, dict[str, A
     entrant = Entrant(config, source, words["batch_size"], words["rounds"])
     phases: list[Phase] = list(reversed(words["phases"]))  # inference first: training keeps what it frees
     found: dict[str, dict[str, Any]] = {phase: {"parameters": entrant.parameters} for phase in phases}
-    for phase in phases:
-        try:
-            if words["memory"]:
-                found[phase]["peak_bytes"] = entrant.peak(phase)
-        except RowLimitError as error:
-            found[phase]["note"] = f"not run: {error}"
-    for phase in phases:
+
+    def attempt(phase: Phase, what: str, measure: Callable[[], Any]) -> None:
         try:
             if "note" not in found[phase]:
-                found[phase]["ms"] = entrant.times(phase, words["seconds"])
+                found[phase][what] = measure()
         except RowLimitError as error:
             found[phase]["note"] = f"not run: {error}"
+
+    for phase in phases if words["memory"] else ():
+        attempt(phase, "peak_bytes", partial(entrant.peak, phase))
+    for phase in phases:
+        attempt(phase, "ms", partial(entrant.times, phase, words["seconds"]))
     return found

@@ -102,7 +102,7 @@ def system_rows(report: BenchReport) -> Iterator[tuple[str, ...]]:
         for phase in WORDS:
             timing, unit = (report.find(dataset, case, phase, SYSTEM) for case in (name, UNIT))
             assert timing is not None, f"{name} has no entry for {phase}"
-            weights = timing.parameters or weights
+            weights = weights or timing.parameters
             cells += [spread(timing), ratio(timing, unit) if unit else "", mebibytes(timing)]
         yield entrant_title(name) + ("" if own else f" {UNPUBLISHED}"), f"{weights:,}" if weights else "", *cells
 

@@ -5,20 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-from lab.ledger import Ledger, LedgerError, read_record, run_jobs
-from policylearn.demo.learning import (
-    METHODS,
-    Evaluation,
-    LearningConfig,
-    LearningMethod,
-    first_settled,
-    learn,
-)
+import msgspec
+
+from lab.ledger import Ledger, LedgerError, read_content, run_jobs
+from policylearn.demo.learning import METHODS, Evaluation, LearningConfig, LearningMethod, first_settled, learn
 from policylearn.settings.provenance import commit, describe_machine, versions
 
 StepListener = Callable[[LearningConfig, int, float, Evaluation | None], None]
+Kind = TypeVar("Kind")
 
 
 @dataclass(frozen=True)
@@ -39,17 +35,23 @@ class LearningRecord:
     versions: dict[str, str] = field(default_factory=versions)
     commit: str | None = field(default_factory=commit)
 
-    @classmethod
-    def of(cls, content: dict[str, Any]) -> LearningRecord:
-        """From the fields of a file."""
-        config = LearningConfig(**content.pop("config"))
-        curve = tuple(Evaluation(**point) for point in content.pop("curve"))
-        return cls(config=config, curve=curve, **content)
-
     @property
     def reached(self) -> Evaluation | None:
         """Where the goal was reached to stay, see `first_settled`."""
         return first_settled(self.curve, self.config)
+
+
+def read_as(path: Path, kind: type[Kind]) -> Kind:
+    """A record of a ledger, as an instance of its class, all of whose settings are known."""
+    content = read_content(path)
+    try:
+        record = msgspec.convert(content, kind)
+        unknown = content["config"].keys() - msgspec.to_builtins(record)["config"].keys()
+        if unknown:
+            raise msgspec.ValidationError(f"there is no setting '{min(unknown)}'")
+    except msgspec.ValidationError as error:
+        raise LedgerError(f"{path}: is no {kind.__name__} ({error}); restore it, or remove it to run again") from error
+    return record
 
 
 def open_ledger(folder: Path) -> Ledger:
@@ -59,7 +61,7 @@ def open_ledger(folder: Path) -> Ledger:
 
 def load_records(folder: Path) -> list[LearningRecord]:
     """All runs of a folder, by family of graphs, method and seed."""
-    records = [read_record(path, LearningRecord.of) for path in sorted(folder.glob("csl-*.json"))]
+    records = [read_as(path, LearningRecord) for path in sorted(folder.glob("csl-*.json"))]
     if not records:
         raise LedgerError(f"{folder}: holds no runs; make some with 'python -m lab theory learn -o {folder}'")
 
@@ -88,7 +90,7 @@ def run_all(
         return LearningRecord(config, learn(config, tell).curve, commit=source)
 
     run_jobs(ledger, wanted, perform, wait=True)
-    return [read_record(ledger.path(config), LearningRecord.of) for config in wanted]
+    return [read_as(ledger.path(config), LearningRecord) for config in wanted]
 
 
 def runs_of(records: Iterable[LearningRecord]) -> dict[tuple[int, int, LearningMethod], list[LearningRecord]]:

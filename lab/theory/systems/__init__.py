@@ -1,32 +1,33 @@
-"""Which graphs each published system tells apart, beside what its paper proves."""
+"""Which graphs each published system distinguishes, beside what its paper proves."""
 
 from lab.theory.systems.families import FAMILIES, PairFamily, load_family
-from lab.theory.systems.measure import Telling, TellingConfig, Told, all_configs, measure_telling
+from lab.theory.systems.measure import Distinguished, ExpressivityConfig, WithWeights, all_configs, measure
 from lab.theory.systems.records import (
-    TellingRecord,
-    load_tellings,
-    tell_all,
-    telling_rows,
-    telling_table,
+    HEADINGS,
+    ExpressivityRecord,
+    expressivity_rows,
+    expressivity_table,
+    load_expressivity,
+    measure_all,
 )
-from lab.theory.systems.subjects import SUBJECTS, Proven, Subject, find_subject
+from lab.theory.systems.subjects import SUBJECTS, Subject, find_subject
 
 __all__ = [
     "FAMILIES",
+    "HEADINGS",
     "SUBJECTS",
+    "Distinguished",
+    "ExpressivityConfig",
+    "ExpressivityRecord",
     "PairFamily",
-    "Proven",
     "Subject",
-    "Telling",
-    "TellingConfig",
-    "TellingRecord",
-    "Told",
+    "WithWeights",
     "all_configs",
+    "expressivity_rows",
+    "expressivity_table",
     "find_subject",
+    "load_expressivity",
     "load_family",
-    "load_tellings",
-    "measure_telling",
-    "tell_all",
-    "telling_rows",
-    "telling_table",
+    "measure",
+    "measure_all",
 ]

@@ -1,4 +1,4 @@
-"""The graphs that systems are asked to tell apart, each beside copies of itself with its nodes in another order."""
+"""The graphs that systems are asked to distinguish, each beside copies of itself with its nodes in another order."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""Which graphs a system tells apart with random weights: what its design can see, whatever training makes of it."""
+"""Which graphs a system distinguishes with random weights: what its design can see, whatever training makes of it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, fields
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -11,23 +11,16 @@ import torch
 from torch import nn
 
 from lab.theory.systems.families import PairFamily, load_family, reference_graphs
-from lab.theory.systems.readings import Said
+from lab.theory.systems.readings import Draws
 from lab.theory.systems.subjects import SUBJECTS, Subject, find_subject
 from policylearn.data import PackedGraphs, make_batch, take_graphs
 from policylearn.data.packed import Array
 from policylearn.data.synthetic import join
 from policylearn.data.transforms import Transform, fit_apply, transform_cache
-from policylearn.models import (
-    Inputs,
-    ModelConfig,
-    NetworkConfig,
-    PolicyConfig,
-    build_model,
-    calibrate,
-    find_system,
-)
+from policylearn.models import SYSTEMS, Inputs, calibrate
 from policylearn.nn import Features
-from policylearn.settings import PolicyName
+from policylearn.settings.schema import merged
+from policylearn.training.prepared_data import learned_of
 
 OUTPUTS = 8
 NODES = Features((2,))
@@ -44,7 +37,7 @@ SPREAD = 0.1
 
 
 @dataclass(frozen=True)
-class TellingConfig:
+class ExpressivityConfig:
     """What is asked: a subject, graphs, and networks.
 
     Args:
@@ -63,6 +56,11 @@ class TellingConfig:
     layers: int = 6
     channels: int = 8
 
+    def __post_init__(self) -> None:
+        for name in ("pairs", "seeds", "layers", "channels"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"'{name}' must be >= 1 (got {getattr(self, name)})")
+
     @property
     def record(self) -> str:
         """The name of its record in a ledger."""
@@ -75,52 +73,52 @@ class TellingConfig:
 
 
 @dataclass(frozen=True)
-class Told:
+class WithWeights:
     """What was found for one draw of the weights; differences are in units of the largest output.
 
     Args:
-        told: pairs whose outputs differ (in the mean over draws, where a system draws).
+        distinguished: pairs whose outputs differ (in the mean over draws, where a system draws).
         by_any_draw: pairs of which no two draws give the same output; None where a system draws nothing.
         noise: largest difference between isomorphic graphs.
-        least_told: least difference of a pair that is told apart; None if none is.
-        most_untold: largest difference of a pair that is not; None if all are.
+        least_apart: least difference of a pair that is distinguished; None if none is.
+        most_alike: largest difference of a pair that is not; None if all are.
         moved: isomorphic pairs whose outputs differ by more than rounding.
     """
 
-    told: int
+    distinguished: int
     by_any_draw: int | None
     noise: float
-    least_told: float | None
-    most_untold: float | None
+    least_apart: float | None
+    most_alike: float | None
     moved: int
 
 
 @dataclass(frozen=True)
-class Telling:
+class Distinguished:
     """What was found for a subject.
 
     Args:
         pairs: of graphs that are not isomorphic.
-        told: those told apart with some of the weights.
+        distinguished: those that are, with some of the weights.
         by_any_draw: those of which, with some of the weights, no two draws give the same output; None where a system
             draws nothing.
-        left: positions of the first pairs that are not told apart.
-        draws: what each draw of the weights gave.
+        left: positions of the first pairs that are not distinguished.
+        weights: what each draw of the weights gave.
     """
 
     pairs: int
-    told: int
+    distinguished: int
     by_any_draw: int | None
     left: tuple[tuple[int, int], ...]
-    draws: tuple[Told, ...]
+    weights: tuple[WithWeights, ...]
 
     @property
     def depends_on_order(self) -> bool:
         """Whether the order of the nodes changed an output, so that there is nothing to compare."""
-        return any(draw.moved for draw in self.draws)
+        return any(one.moved for one in self.weights)
 
 
-def measure_telling(config: TellingConfig, report: Callable[[float], None] = lambda _share: None) -> Telling:
+def measure(config: ExpressivityConfig, report: Callable[[float], None] = lambda _share: None) -> Distinguished:
     """Build the subject with random weights some times, and compare its outputs.
 
     Args:
@@ -132,89 +130,73 @@ def measure_telling(config: TellingConfig, report: Callable[[float], None] = lam
 
 
 def measure_family(
-    config: TellingConfig, family: PairFamily, report: Callable[[float], None] = lambda _share: None
-) -> Telling:
-    """The same for graphs that are handed in; see `measure_telling`."""
+    config: ExpressivityConfig, family: PairFamily, report: Callable[[float], None] = lambda _share: None
+) -> Distinguished:
+    """The same for graphs that are handed in; see `measure`."""
     subject = find_subject(config.subject)
     build, graphs = prepare(subject, config, join([family.graphs, reference_graphs(family)]))
     count = len(family.graphs)
     own, reference = take_graphs(graphs, range(count)), take_graphs(graphs, range(count, len(graphs)))
-    told = np.zeros(len(family.pairs), dtype=bool)
+    apart = np.zeros(len(family.pairs), dtype=bool)
     surely: Array | None = None
-    draws = []
+    weights = []
     for seed in range(config.seeds):
         model = random_model(build, reference, seed)
         with torch.no_grad():
-            said = subject.reading(model, own)
-        found, apart, sure = compare(said, family)
-        told |= apart
+            draws = subject.reading(model, own)
+        found, differ, sure = compare(draws, family)
+        apart |= differ
         if sure is not None:
             surely = sure if surely is None else surely | sure
-        draws.append(found)
+        weights.append(found)
         report((seed + 1) / config.seeds)
-    left = [(int(a), int(b)) for a, b in family.pairs[~told][:MOST_LISTED]]
-    drawn = None if surely is None else int(surely.sum())
-    return Telling(len(told), int(told.sum()), drawn, tuple(left), tuple(draws))
+    left = [(int(a), int(b)) for a, b in family.pairs[~apart][:MOST_LISTED]]
+    by_any_draw = None if surely is None else int(surely.sum())
+    return Distinguished(len(apart), int(apart.sum()), by_any_draw, tuple(left), tuple(weights))
 
 
-def compare(said: list[Said], family: PairFamily) -> tuple[Told, Array, Array | None]:
+def compare(draws: list[Draws], family: PairFamily) -> tuple[WithWeights, Array, Array | None]:
     """Differences of isomorphic graphs and of the others, in units of the largest output."""
-    means = torch.stack([one.mean for one in said])
+    means = torch.stack([one.mean for one in draws])
     scale = float(means.abs().max())
 
     def difference(pairs: Array) -> Array:
         first, second = torch.from_numpy(pairs).unbind(1)
         return ((means[first] - means[second]).abs().amax(1) / scale).numpy()
 
-    alike, apart = difference(family.alike), difference(family.pairs)
-    tolerance = max(MARGIN * float(alike.max()), FLOOR)
-    told = apart > tolerance
+    same, others = difference(family.alike), difference(family.pairs)
+    tolerance = max(MARGIN * float(same.max()), FLOOR)
+    apart = others > tolerance
     sure = None
-    if any(len(one.chances) > 1 for one in said):
-        pairs = [(said[first].outputs, said[second].outputs) for first, second in family.pairs.tolist()]
-        nearest = [float(torch.cdist(a, b, p=torch.inf).min()) / scale for a, b in pairs]
-        sure = np.array(nearest) > tolerance
-    record = Told(
-        int(told.sum()),
+    if any(len(one.chances) > 1 for one in draws):
+        pairs = [(draws[first].outputs, draws[second].outputs) for first, second in family.pairs.tolist()]
+        sure = np.array([float(torch.cdist(a, b, p=torch.inf).min()) / scale for a, b in pairs]) > tolerance
+    found = WithWeights(
+        int(apart.sum()),
         None if sure is None else int(sure.sum()),
-        float(alike.max()),
-        float(apart[told].min()) if told.any() else None,
-        float(apart[~told].max()) if not told.all() else None,
-        int((alike > MOVED).sum()),
+        float(same.max()),
+        float(others[apart].min()) if apart.any() else None,
+        float(others[~apart].max()) if not apart.all() else None,
+        int((same > MOVED).sum()),
     )
-    return record, told, sure
+    return found, apart, sure
 
 
 def prepare(
-    subject: Subject, config: TellingConfig, graphs: PackedGraphs
+    subject: Subject, config: ExpressivityConfig, graphs: PackedGraphs
 ) -> tuple[Callable[[], nn.Module], PackedGraphs]:
     """How a model of the subject is built, and the graphs with the structures that it reads."""
-    if subject.policy:
-        return lambda: policy_model(subject.policy, config), graphs
-    system = find_system(subject.model)
-    wanted: Mapping[str, Any] = {"layers": config.layers, "channels": config.channels, "dropout": 0.0}
-    known = {one.name for one in fields(system.settings)}
-    settings = system.settings(
-        **{name: value for name, value in wanted.items() if name in known} | dict(subject.settings)
-    )
+    system = SYSTEMS[subject.model]
+    network = {"layers": config.layers, "channels": config.channels}
+    wanted = {**network, "dropout": 0.0, "prediction": network}
+    known = system.settings.__struct_fields__
+    given = {name: value for name, value in wanted.items() if name in known}
+    settings = system.read(merged(given, subject.settings))
     specs = system.transforms(settings, Inputs(NODES, outputs=OUTPUTS))
-    transforms = [Transform.from_json({"name": name, **given}) for name, given in specs]
+    transforms = [Transform.from_json({"name": name, **of_transform}) for name, of_transform in specs]
     fitted, graphs = fit_apply(transforms, graphs, range(len(graphs)), cache=transform_cache())
-    learned = {one.name: {key: getattr(one, key) for key in one.learned} for one in fitted}
-
-    def build() -> nn.Module:
-        model = system.build(settings, Inputs(NODES, outputs=OUTPUTS, learned=learned))
-        assert isinstance(model, nn.Module), "a system is a module"
-        return model
-
-    return build, graphs
-
-
-def policy_model(policy: PolicyName, config: TellingConfig) -> nn.Module:
-    """A model of the family of policies with T = 1."""
-    network = NetworkConfig(channels=config.channels, layers=config.layers)
-    chosen = PolicyConfig(name=policy, picks=1)
-    return build_model(ModelConfig(node_features=NODES, outputs=OUTPUTS, prediction=network, policy=chosen))
+    inputs = Inputs(NODES, outputs=OUTPUTS, learned=learned_of(fitted))
+    return lambda: system.build(settings, inputs), graphs
 
 
 def random_model(build: Callable[[], nn.Module], reference: PackedGraphs, seed: int) -> nn.Module:
@@ -236,9 +218,9 @@ def random_model(build: Callable[[], nn.Module], reference: PackedGraphs, seed: 
     return model.eval()
 
 
-def all_configs(subjects: list[str], families: list[str], **settings: int) -> list[TellingConfig]:
+def all_configs(subjects: list[str], families: list[str], **settings: int) -> list[ExpressivityConfig]:
     """One question for each subject and family, in the order of `SUBJECTS`."""
     chosen = [find_subject(name).name for name in subjects] or [subject.name for subject in SUBJECTS]
     known = {key: value for key, value in settings.items() if key != "pairs"}  # which EXP alone has
     of_family = {family: settings if family == "exp" else known for family in families}
-    return [TellingConfig(subject, family, **of_family[family]) for family in families for subject in chosen]
+    return [ExpressivityConfig(subject, family, **of_family[family]) for family in families for subject in chosen]

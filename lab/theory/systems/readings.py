@@ -20,8 +20,8 @@ ROWS_AT_ONCE = 60_000
 
 
 @dataclass(frozen=True)
-class Said:
-    """What a model says of one graph.
+class Draws:
+    """What a model gives for one graph.
 
     Args:
         outputs: of every possible draw; one row where nothing is drawn.
@@ -35,9 +35,9 @@ class Said:
     chances: Tensor
 
     @staticmethod
-    def evenly(outputs: Tensor) -> Said:
+    def evenly(outputs: Tensor) -> Draws:
         """Every draw with the same chance."""
-        return Said(outputs, outputs.new_full((len(outputs),), 1 / len(outputs)))
+        return Draws(outputs, outputs.new_full((len(outputs),), 1 / len(outputs)))
 
     @property
     def mean(self) -> Tensor:
@@ -45,16 +45,16 @@ class Said:
         return self.chances @ self.outputs
 
 
-Reading = Callable[[Any, PackedGraphs], list[Said]]
-"""From a model and graphs to what it says of each."""
+Reading = Callable[[Any, PackedGraphs], list[Draws]]
+"""From a model and graphs to what it gives for each."""
 
 
-def output(model: Any, graphs: PackedGraphs) -> list[Said]:
+def output(model: Any, graphs: PackedGraphs) -> list[Draws]:
     """The output itself: systems that draw nothing have one."""
-    return [Said.evenly(row.unsqueeze(0)) for part in pieces(graphs) for row in model(make_batch(graphs, part))]
+    return [Draws.evenly(row.unsqueeze(0)) for part in pieces(graphs) for row in model(make_batch(graphs, part))]
 
 
-def picks_of_policy(model: SubgraphGNN, graphs: PackedGraphs) -> list[Said]:
+def picks_of_policy(model: SubgraphGNN, graphs: PackedGraphs) -> list[Draws]:
     """Every node as the one pick, with the chance that the learned policy draws it."""
 
     def chances(alone: Graphs) -> Tensor:
@@ -65,12 +65,12 @@ def picks_of_policy(model: SubgraphGNN, graphs: PackedGraphs) -> list[Said]:
     return each_pick(model, graphs, chances)
 
 
-def uniform_picks(model: SubgraphGNN, graphs: PackedGraphs) -> list[Said]:
+def uniform_picks(model: SubgraphGNN, graphs: PackedGraphs) -> list[Draws]:
     """Every node as the one pick, all with the same chance."""
     return each_pick(model, graphs, lambda alone: torch.full((alone.num_nodes,), 1 / alone.num_nodes).double())
 
 
-def central_picks(model: SubgraphGNN, graphs: PackedGraphs) -> list[Said]:
+def central_picks(model: SubgraphGNN, graphs: PackedGraphs) -> list[Draws]:
     """The most central nodes as the one pick; the order of nodes, which decides between equals, is left out."""
 
     def chances(alone: Graphs) -> Tensor:
@@ -81,7 +81,7 @@ def central_picks(model: SubgraphGNN, graphs: PackedGraphs) -> list[Said]:
     return each_pick(model, graphs, chances)
 
 
-def each_pick(model: SubgraphGNN, graphs: PackedGraphs, chances: Callable[[Graphs], Tensor]) -> list[Said]:
+def each_pick(model: SubgraphGNN, graphs: PackedGraphs, chances: Callable[[Graphs], Tensor]) -> list[Draws]:
     """The outputs of all bags of one mark."""
     found = []
     for graph in range(len(graphs)):
@@ -89,21 +89,21 @@ def each_pick(model: SubgraphGNN, graphs: PackedGraphs, chances: Callable[[Graph
         nodes = chance.nonzero().squeeze(1)
         batch = make_batch(graphs, [graph] * len(nodes))
         roots = batch.ptr[:-1] + nodes
-        found.append(Said(model.predict(batch, Selection(roots.unsqueeze(0))), chance[nodes]))
+        found.append(Draws(model.predict(batch, Selection(roots.unsqueeze(0))), chance[nodes]))
     return found
 
 
-def each_deletion(model: Any, graphs: PackedGraphs) -> list[Said]:
+def each_deletion(model: Any, graphs: PackedGraphs) -> list[Draws]:
     """The outputs of all masks that leave one node out, all with the same chance."""
     found = []
     for graph, size in enumerate(graphs.num_nodes.tolist()):
         batch = make_batch(graphs, [graph] * size)
         mask = 1 - torch.eye(size, dtype=torch.float64).reshape(-1, 1)  # copy v of the graph lacks node v
-        found.append(Said.evenly(model.predict(batch, mask)))
+        found.append(Draws.evenly(model.predict(batch, mask)))
     return found
 
 
-def each_tuple(model: Any, graphs: PackedGraphs) -> list[Said]:
+def each_tuple(model: Any, graphs: PackedGraphs) -> list[Draws]:
     """The outputs of all ordered pairs of nodes as the one tuple: where the agent starts, and what it may move to."""
     found = []
     for graph, size in enumerate(graphs.num_nodes.tolist()):
@@ -114,17 +114,17 @@ def each_tuple(model: Any, graphs: PackedGraphs) -> list[Said]:
             batch = make_batch(graphs, [graph] * len(part))
             tuples = torch.stack([first[part], second[part]]) + batch.ptr[:-1]
             rows.append(model.predict(batch, tuples.unsqueeze(0)))
-        found.append(Said.evenly(torch.cat(rows)))
+        found.append(Draws.evenly(torch.cat(rows)))
     return found
 
 
-def without_eigenvectors(model: Any, graphs: PackedGraphs) -> list[Said]:
+def without_eigenvectors(model: Any, graphs: PackedGraphs) -> list[Draws]:
     """The output with a Laplacian encoding of zeros: that of repeated eigenvalues is no function of the graph."""
     found = []
     for part in pieces(graphs):
         batch = make_batch(graphs, part)
         batch.laplacian_encoding = torch.zeros_like(batch.laplacian_encoding)
-        found += [Said.evenly(row.unsqueeze(0)) for row in model(batch)]
+        found += [Draws.evenly(row.unsqueeze(0)) for row in model(batch)]
     return found
 
 

@@ -1,4 +1,4 @@
-"""Which graphs each system tells apart: one record per system and family in a ledger, and their table."""
+"""Which graphs each system distinguishes: one record per system and family in a ledger, and their table."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from lab.ledger import Ledger, LedgerError, read_record, run_jobs
+from lab.ledger import Ledger, LedgerError, run_jobs
+from lab.theory.records import read_as
 from lab.theory.systems.families import FAMILIES
-from lab.theory.systems.measure import Telling, TellingConfig, Told, measure_telling
+from lab.theory.systems.measure import Distinguished, ExpressivityConfig, measure
 from lab.theory.systems.subjects import SUBJECTS, Claim, Subject, find_subject
 from policylearn.settings.provenance import commit, describe_machine, versions
 from policylearn.wording import markdown_table
@@ -18,23 +19,14 @@ HEADINGS = ("system", "SR25", "CSL", "EXP", "what is compared", "what is proven"
 
 
 @dataclass(frozen=True)
-class TellingRecord:
+class ExpressivityRecord:
     """One system on one family: what was asked, what was found, and with what."""
 
-    config: TellingConfig
-    telling: Telling
+    config: ExpressivityConfig
+    found: Distinguished
     machine: dict[str, Any] = field(default_factory=describe_machine)
     versions: dict[str, str] = field(default_factory=versions)
     commit: str | None = field(default_factory=commit)
-
-    @classmethod
-    def of(cls, content: dict[str, Any]) -> TellingRecord:
-        """From the fields of a file."""
-        telling = dict(content.pop("telling"))
-        draws = tuple(Told(**draw) for draw in telling.pop("draws"))
-        left = tuple((first, second) for first, second in telling.pop("left"))
-        config = TellingConfig(**content.pop("config"))
-        return cls(config=config, telling=Telling(**telling, left=left, draws=draws), **content)
 
     @property
     def subject(self) -> Subject:
@@ -50,16 +42,29 @@ class TellingRecord:
     @property
     def agrees(self) -> bool:
         """Whether what was found does not contradict what is proven."""
-        if self.claim == "open" or self.telling.depends_on_order:
+        if self.claim == "open" or self.found.depends_on_order:
             return True
-        return self.telling.told == (0 if self.claim == "none" else self.telling.pairs)
+        return self.found.distinguished == (0 if self.claim == "none" else self.found.pairs)
+
+    @property
+    def cell(self) -> str:
+        """How many pairs, and in brackets how many are proven, where something is."""
+        found = self.found
+        if found.depends_on_order:
+            return "changes with the order of nodes"
+        text = f"{found.distinguished} of {found.pairs}"
+        if found.by_any_draw is not None and found.by_any_draw != found.distinguished:
+            text += f", {found.by_any_draw} by any draw"
+        if self.claim != "open":
+            text += f" ({self.claim})"
+        return text if self.agrees else f"{text} CONTRADICTS"
 
 
-def tell_all(
-    configs: Sequence[TellingConfig],
+def measure_all(
+    configs: Sequence[ExpressivityConfig],
     folder: Path,
-    report: Callable[[TellingConfig, float], None] = lambda _config, _share: None,
-) -> list[TellingRecord]:
+    report: Callable[[ExpressivityConfig, float], None] = lambda _config, _share: None,
+) -> list[ExpressivityRecord]:
     """Make the measurements that have no record yet, and return them all.
 
     Args:
@@ -67,54 +72,37 @@ def tell_all(
         folder: of the records.
         report: told what is measured, and of the share of it all that is done.
     """
-    ledger = Ledger(folder, TellingConfig())
+    ledger = Ledger(folder, ExpressivityConfig())
 
-    def perform(config: TellingConfig) -> TellingRecord:
+    def perform(config: ExpressivityConfig) -> ExpressivityRecord:
         place = configs.index(config)
         report(config, place / len(configs))
-        return TellingRecord(
-            config, measure_telling(config, lambda share: report(config, (place + share) / len(configs)))
-        )
+        return ExpressivityRecord(config, measure(config, lambda share: report(config, (place + share) / len(configs))))
 
     run_jobs(ledger, configs, perform, wait=True)
-    return [read_record(ledger.path(config), TellingRecord.of) for config in configs]
+    return [read_as(ledger.path(config), ExpressivityRecord) for config in configs]
 
 
-def load_tellings(folder: Path) -> list[TellingRecord]:
+def load_expressivity(folder: Path) -> list[ExpressivityRecord]:
     """All records of a folder, in the order of `SUBJECTS`."""
-    records = [read_record(path, TellingRecord.of) for path in sorted(folder.glob("*.json"))]
+    records = [read_as(path, ExpressivityRecord) for path in sorted(folder.glob("*.json"))]
     if not records:
         raise LedgerError(f"{folder}: holds no records; make some with 'python -m lab theory systems -o {folder}'")
     names = [subject.name for subject in SUBJECTS]
     return sorted(records, key=lambda record: names.index(record.config.subject))
 
 
-def telling_rows(records: Sequence[TellingRecord]) -> list[tuple[str, ...]]:
+def expressivity_rows(records: Sequence[ExpressivityRecord]) -> list[tuple[str, ...]]:
     """A row per system in the order of `HEADINGS`; proven numbers stand in brackets."""
-    found = {(record.config.subject, record.config.family): record for record in records}
+    found = {(record.config.subject, record.config.family): record.cell for record in records}
     rows = []
     for subject in SUBJECTS:
-        cells = [found.get((subject.name, family)) for family in FAMILIES]
+        cells = [found.get((subject.name, family), "") for family in FAMILIES]
         if any(cells):
-            rows.append((subject.title, *map(cell, cells), subject.compared, subject.proven.why))
+            rows.append((subject.title, *cells, subject.compared, subject.proven.why))
     return rows
 
 
-def cell(record: TellingRecord | None) -> str:
-    """How many pairs, and in brackets how many are proven, where something is."""
-    if record is None:
-        return ""
-    telling = record.telling
-    if telling.depends_on_order:
-        return "changes with the order of nodes"
-    text = f"{telling.told} of {telling.pairs}"
-    if telling.by_any_draw is not None and telling.by_any_draw != telling.told:
-        text += f", {telling.by_any_draw} by any draw"
-    if record.claim != "open":
-        text += f" ({record.claim})"
-    return text if record.agrees else f"{text} CONTRADICTS"
-
-
-def telling_table(records: Sequence[TellingRecord]) -> str:
+def expressivity_table(records: Sequence[ExpressivityRecord]) -> str:
     """The same as a markdown table."""
-    return markdown_table(HEADINGS, telling_rows(records))
+    return markdown_table(HEADINGS, expressivity_rows(records))

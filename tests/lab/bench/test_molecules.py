@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from rdkit import Chem
 
-from lab.benchmarks.molecules import GROUPS, bound, different_molecules, may_change, usual
-from lab.benchmarks.table_to_table import first_rows, write_rows
+from lab.bench.molecules import GROUPS, bound, different_molecules, may_change, usual
+from lab.bench.table_to_table import first_rows, write_rows
 
 SMALL = ("ogbg-molesol",)
 COUNT = 3000

@@ -11,8 +11,9 @@ from torch import Tensor
 from torch_geometric.data import Batch
 
 from lab.bench.replicated import ReplicatedGNN, replicate
-from policylearn.models import ModelConfig, NetworkConfig, PolicyConfig, SubgraphGNN, build_model
-from policylearn.nn import Features, Graphs
+from lab.policy_model import policy_model
+from policylearn.models import Inputs, SubgraphGNN
+from policylearn.nn import Features, Graphs, NetworkConfig
 from policylearn.policies import FullPolicy, LearnedPolicy
 from tests.graphs import ATOMS, BONDS, batch_of, data_of, molecules
 
@@ -33,13 +34,12 @@ def both(policy: str, picks: int = 3, nodes: str = "categorical") -> tuple[Subgr
     """
     edges = nodes == "categorical"
     torch.manual_seed(0)
-    config = ModelConfig(
-        node_features=NODES[nodes],
-        edge_features=Features((BONDS,)) if edges else Features(),
-        prediction=NetworkConfig(channels=8, layers=3),
-        policy=PolicyConfig(name=policy, picks=picks, mode="paper", estimator="straight_through", tau=0.7),
-    )
-    ours, theirs = build_model(config).double(), ReplicatedGNN(config).double()
+    network = NetworkConfig(channels=8, layers=3)
+    inputs = Inputs(NODES[nodes], Features((BONDS,)) if edges else Features())
+    of_policy = {"learned": {"mode": "paper", "estimator": "straight_through", "tau": 0.7, "picks": picks}}
+    of_policy["random"] = {"picks": picks}
+    ours = policy_model({"name": policy} | of_policy.get(policy, {}), network, inputs).double()
+    theirs = ReplicatedGNN(inputs, network, policy, picks, tau=0.7).double()
     with torch.no_grad():
         for name, value in ours.state_dict().items():
             if "norm" in name or "eps" in name:
@@ -164,4 +164,4 @@ def test_replicating_writes_out_every_copy() -> None:
 
 def test_a_policy_without_a_replicated_form_is_refused() -> None:
     with pytest.raises(ValueError, match="there is no replicated 'degree' policy"):
-        ReplicatedGNN(ModelConfig(policy=PolicyConfig(name="degree")))
+        ReplicatedGNN(Inputs(), NetworkConfig(), "degree")

@@ -62,7 +62,7 @@ def test_full_learns_in_a_few_steps() -> None:
     assert all(point.coverage == point.sampled_coverage == 1 for point in found.curve)
 
 
-def test_rloo_moves_both_networks_and_reports_every_step() -> None:
+def test_training_moves_both_networks_and_reports_every_step() -> None:
     seen = []
     config = replace(PAIRS, steps=4, every=2)
     found = learn(config, lambda step, loss, newest: seen.append((step, newest and newest.step)))
@@ -109,7 +109,7 @@ def test_torch_s_own_generator_is_left_alone() -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"method": "best"}, "'method' must be one of reinforce, rloo, straight_through, gapped, imle, random"),
+        ({"method": "best"}, "'method' must be one of .*reinforce.* random"),
         ({"steps": 0}, r"'steps' must be >= 1 \(got 0\)"),
         ({"bags": 0}, r"'bags' must be >= 1 \(got 0\)"),
     ],

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 import torch
 
+from lab.policy_model import policy_model
 from lab.theory.checks.hand_built import difference, random_graphs
 from lab.theory.checks.random_policies import UNEVEN, unevenness
 from lab.theory.weights import draw_weights, one_shot_policy, random_one_shot, table_one_shot
 from policylearn.data import make_batch
 from policylearn.data.synthetic import path
-from policylearn.models import ModelConfig, NetworkConfig, PolicyConfig, build_model
-from policylearn.nn import Graphs, segment_log_softmax
+from policylearn.nn import Graphs, NetworkConfig, segment_log_softmax
 
 
 @pytest.mark.parametrize(("dtype", "tolerance"), [(torch.float32, 1e-5), (torch.float64, 1e-12)])
@@ -54,9 +54,9 @@ def test_the_uniform_check_is_not_blind() -> None:
     graphs = Graphs.of(make_batch(path(9), [0]))
     generator = torch.Generator().manual_seed(0)
     network = NetworkConfig(channels=16, layers=4)
-    config = ModelConfig(policy=PolicyConfig(picks=1, norm="layer", network=network), prediction=network)
+    model = policy_model({"picks": 1, "norm": "layer"}, network)
     with torch.no_grad():
-        logits = draw_weights(build_model(config), generator).policy(graphs).logits
+        logits = draw_weights(model, generator).policy(graphs).logits
         one_shot = random_one_shot(1, 16, 3, 2, generator)(graphs).t()
     assert logits is not None
     assert unevenness(logits, graphs) > 100 * UNEVEN

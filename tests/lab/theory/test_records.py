@@ -7,18 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from lab.ledger import LedgerError, read_record
-from lab.theory import (
-    Evaluation,
-    LearningConfig,
-    LearningRecord,
-    learning_table,
-    load_records,
-    run_all,
-    summarise,
-)
+from lab.ledger import LedgerError
+from lab.theory import Evaluation, LearningConfig, LearningRecord, learning_table, load_records, run_all
 from lab.theory import records as module
-from lab.theory.records import open_ledger
+from lab.theory.records import open_ledger, read_as
 
 CONFIG = LearningConfig(
     n=8, components=1, steps=2, every=1, channels=8, layers=2, calibration=1, test_graphs=5, bags=4, settled=0
@@ -32,8 +24,8 @@ def point(step: int, accuracy: float, coverage: float = 1.0) -> Evaluation:
 def test_a_record_is_read_back_as_it_was(tmp_path: Path) -> None:
     record = LearningRecord(CONFIG, (point(1, 0.1234567890123), point(2, 1.0)))
     path = open_ledger(tmp_path / "deeper").add(CONFIG, record)
-    assert path.name == "csl-8-1-rloo-0.json"
-    assert read_record(path, LearningRecord.of) == record
+    assert path.name == "csl-8-1-reinforce-0.json"
+    assert read_as(path, LearningRecord) == record
 
 
 def test_the_goal_counts_only_if_it_is_kept() -> None:
@@ -52,7 +44,7 @@ def test_a_record_says_where_it_comes_from() -> None:
 
 
 def test_only_missing_runs_are_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    configs = [replace(CONFIG, method=method, seed=seed) for method in ("random", "rloo") for seed in range(2)]
+    configs = [replace(CONFIG, method=method, seed=seed) for method in ("random", "reinforce") for seed in range(2)]
     made: list[tuple[str, int]] = []
     learn = module.learn
 
@@ -72,8 +64,8 @@ def test_only_missing_runs_are_made(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     records = run_all(
         configs, tmp_path, lambda config, step, loss, newest: steps.append((config.method, config.seed, step))
     )
-    assert made == [("rloo", 0), ("rloo", 1)]
-    assert steps == [("rloo", seed, step) for seed in (0, 1) for step in (1, 2)]
+    assert made == [("reinforce", 0), ("reinforce", 1)]
+    assert steps == [("reinforce", seed, step) for seed in (0, 1) for step in (1, 2)]
     assert [record.config for record in records] == configs
     assert open_ledger(tmp_path).path(configs[0]).read_bytes() == kept
 
@@ -82,14 +74,14 @@ def test_other_settings_are_named_before_anything_runs(tmp_path: Path, monkeypat
     open_ledger(tmp_path).add(CONFIG, LearningRecord(CONFIG, (point(1, 1.0),)))
     monkeypatch.setattr(module, "learn", None)
     wanted = [replace(CONFIG, seed=7), replace(CONFIG, learning_rate=0.5)]
-    with pytest.raises(LedgerError, match=r"rloo-0.json: was run with learning_rate=0.001, and learning_rate=0.5"):
+    with pytest.raises(LedgerError, match=r"reinforce-0.json: was run with learning_rate=0.001, and learning_rate=0.5"):
         run_all(wanted, tmp_path)
 
 
 @pytest.mark.parametrize("text", ['{"format": 1}', '{"format": 1, "config": {"colour": 1}, "curve": []}'])
 def test_a_broken_file_is_named(text: str, tmp_path: Path) -> None:
     (tmp_path / "csl-broken.json").write_text(text)
-    with pytest.raises(LedgerError, match=r"csl-broken\.json: cannot be read as a record"):
+    with pytest.raises(LedgerError, match="csl-broken"):
         load_records(tmp_path)
 
 
@@ -100,10 +92,10 @@ def test_the_table_has_mean_and_spread_over_the_seeds() -> None:
         LearningRecord(replace(CONFIG, method="none"), (point(50, 0.25, 0.0),)),
         LearningRecord(replace(CONFIG, method="full"), (point(50, 0.5),)),
     ]
-    table = learning_table(summarise(runs)).splitlines()
+    table = learning_table(runs).splitlines()
     assert len(table) == 2 + 3
     assert table[2] == (
-        "| (8, 1) | rloo | 1 | 99.0 ± 1.4 % | 100.0 ± 0.0 % | 50.0 ± 0.0 % | 2 of 2 | 75 ± 35 | 4 ± 2 |"
+        "| (8, 1) | reinforce | 1 | 99.0 ± 1.4 % | 100.0 ± 0.0 % | 50.0 ± 0.0 % | 2 of 2 | 75 ± 35 | 4 ± 2 |"
     )
     assert table[3] == "| (8, 1) | none | 0 | 25.0 % | 0.0 % | 50.0 % | 0 of 1 | not in 2 |  |"
     assert table[4].startswith("| (8, 1) | full | 8 | 50.0")
@@ -117,12 +109,12 @@ FOLDERS = [folder for folder in FOLDERS if folder.name != "systems"]  # records 
 @pytest.mark.parametrize("folder", FOLDERS, ids=[folder.name for folder in FOLDERS])
 def test_the_page_says_what_the_stored_runs_say(folder: Path) -> None:
     page = (PROJECT / "docs" / "theory.md").read_text(encoding="utf-8")
-    assert learning_table(summarise(load_records(folder))) in page, (
+    assert learning_table(load_records(folder)) in page, (
         f"write the table anew with: python -m lab theory results {folder.relative_to(PROJECT)} --markdown"
     )
 
 
-def test_rloo_learns_to_cover_for_every_seed() -> None:
-    runs = [run for run in load_records(PROJECT / "results" / "theory" / "17-3") if run.config.method == "rloo"]
+def test_reinforce_learns_to_cover_for_every_seed() -> None:
+    runs = [run for run in load_records(PROJECT / "results" / "theory" / "17-3") if run.config.method == "reinforce"]
     assert sorted(run.config.seed for run in runs) == [0, 1, 2, 3, 4]
     assert all(run.curve[-1].accuracy >= 0.99 and run.curve[-1].coverage >= 0.99 for run in runs)

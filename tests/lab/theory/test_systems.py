@@ -9,27 +9,27 @@ import numpy as np
 import pytest
 import torch
 
-from lab.__main__ import main
 from lab.theory.systems import (
     FAMILIES,
     SUBJECTS,
-    Telling,
-    TellingConfig,
-    TellingRecord,
-    Told,
+    Distinguished,
+    ExpressivityConfig,
+    ExpressivityRecord,
+    WithWeights,
+    all_configs,
+    expressivity_table,
     find_subject,
+    load_expressivity,
     load_family,
-    load_tellings,
-    measure_telling,
-    telling_table,
+    measure,
+    measure_all,
 )
 from lab.theory.systems.families import PairFamily, reference_graphs, with_copies
 from lab.theory.systems.measure import FLOOR, MARGIN, compare, measure_family
-from lab.theory.systems.readings import Said
+from lab.theory.systems.readings import Draws
 from policylearn.data import take_graphs
 from policylearn.data.synthetic import csl_graph, join, rook, shrikhande
 from policylearn.models import SYSTEMS
-from policylearn.models.registry import find_system
 
 PROJECT = Path(__file__).parents[3]
 DATA_FILES = PROJECT / "tests" / "data_files"
@@ -89,42 +89,42 @@ def small_family() -> PairFamily:
 def test_what_is_found_agrees_with_what_is_proven(name: str, small_family: PairFamily) -> None:
     """And a permuted copy is never told apart."""
     proven = find_subject(name).proven
-    telling = measure_family(TellingConfig(name, seeds=1), small_family)
-    (draw,) = telling.draws
+    found = measure_family(ExpressivityConfig(name, seeds=1), small_family)
+    (draw,) = found.weights
     assert draw.noise < 1e-10
     assert draw.moved == 0
     # Nothing lies between rounding and a difference that counts, so that the margin decides nothing.
-    assert draw.least_told is None or draw.least_told > 1e-7
-    assert draw.most_untold is None or draw.most_untold < 1e-10
+    assert draw.least_apart is None or draw.least_apart > 1e-7
+    assert draw.most_alike is None or draw.most_alike < 1e-10
     for pair, claim in (((0, 1), proven.sr25), ((2, 3), proven.csl)):
-        assert claim == "open" or (pair in telling.left) == (claim == "none"), f"{pair} of {telling.left}"
+        assert claim == "open" or (pair in found.left) == (claim == "none"), f"{pair} of {found.left}"
 
 
 def test_eigenvectors_depend_on_the_order_of_nodes() -> None:
-    assert measure_telling(TellingConfig(UNSTABLE, "sr25", seeds=1)).depends_on_order
+    assert measure(ExpressivityConfig(UNSTABLE, "sr25", seeds=1)).depends_on_order
 
 
 def test_three_hops_are_too_few_for_one_pair_of_csl() -> None:
     """Its ego nets are the same up to 3 hops; with 4, as the authors have on CSL, they differ."""
-    telling = measure_telling(TellingConfig("ds-gnn-ego", "csl", seeds=1))
-    assert telling.told == 44
-    ((first, second),) = telling.left
+    found = measure(ExpressivityConfig("ds-gnn-ego", "csl", seeds=1))
+    assert found.distinguished == 44
+    ((first, second),) = found.left
     family = load_family("csl")
     nets = [[nx.ego_graph(as_networkx(family, place), 0, hops) for place in (first, second)] for hops in (3, 4)]
     assert nx.is_isomorphic(*nets[0])
     assert not nx.is_isomorphic(*nets[1])
 
 
-def said(*rows: float) -> Said:
-    return Said.evenly(torch.tensor(rows, dtype=torch.float64).unsqueeze(1))
+def said(*rows: float) -> Draws:
+    return Draws.evenly(torch.tensor(rows, dtype=torch.float64).unsqueeze(1))
 
 
 def test_a_difference_counts_beyond_the_noise() -> None:
     family = PairFamily(load_family("sr25").graphs, np.array([[0, 2]]), np.array([[0, 1]]))
     noise = 1e-9
-    assert compare([said(1.0), said(1.0 + noise), said(1 + 0.5 * MARGIN * noise)], family)[0].told == 0
-    assert compare([said(1.0), said(1.0 + noise), said(1 + 2 * MARGIN * noise)], family)[0].told == 1
-    assert compare([said(1.0), said(1.0), said(1 + FLOOR / 2)], family)[0].told == 0
+    assert compare([said(1.0), said(1.0 + noise), said(1 + 0.5 * MARGIN * noise)], family)[0].distinguished == 0
+    assert compare([said(1.0), said(1.0 + noise), said(1 + 2 * MARGIN * noise)], family)[0].distinguished == 1
+    assert compare([said(1.0), said(1.0), said(1 + FLOOR / 2)], family)[0].distinguished == 0
     moved = compare([said(1.0), said(0.9), said(5.0)], family)[0]
     assert moved.moved == 1
 
@@ -132,46 +132,45 @@ def test_a_difference_counts_beyond_the_noise() -> None:
 def test_draws_are_told_apart_in_the_mean_and_one_by_one() -> None:
     family = PairFamily(load_family("sr25").graphs, np.array([[0, 2]]), np.array([[0, 1]]))
     shared = compare([said(1.0, 2.0), said(2.0, 1.0), said(1.0, 3.0)], family)[0]
-    assert (shared.told, shared.by_any_draw) == (1, 0)
+    assert (shared.distinguished, shared.by_any_draw) == (1, 0)
     apart = compare([said(1.0, 2.0), said(2.0, 1.0), said(0.0, 3.0)], family)[0]
-    assert (apart.told, apart.by_any_draw) == (0, 1)
+    assert (apart.distinguished, apart.by_any_draw) == (0, 1)
 
 
 def test_a_contradiction_is_said_in_the_table() -> None:
-    telling = Telling(105, 3, None, (), (Told(3, None, 1e-16, 0.1, 1e-16, 0),))
-    record = TellingRecord(TellingConfig("gin", "sr25"), telling)
+    found = Distinguished(105, 3, None, (), (WithWeights(3, None, 1e-16, 0.1, 1e-16, 0),))
+    record = ExpressivityRecord(ExpressivityConfig("gin", "sr25"), found)
     assert not record.agrees
-    assert "3 of 105 (none) CONTRADICTS" in telling_table([record])
+    assert "3 of 105 (none) CONTRADICTS" in expressivity_table([record])
 
 
 def test_every_system_has_a_row() -> None:
     """A new system is asked too, or stands here with the reason why not."""
-    find_system("cin")
     same_network = {"cin-small", "ngnn-zinc", "random-ds-gnn", "random-dss-gnn"}  # as cin, ngnn, ds-gnn, dss-gnn
-    assert {subject.model for subject in SUBJECTS if subject.model} | same_network == set(SYSTEMS)
+    assert {subject.model for subject in SUBJECTS} | same_network == set(SYSTEMS)
 
 
-def test_the_command_makes_records_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    words = ["theory", "systems", "--only", "gin", "--graphs", "sr25", "--seeds", "1", "-o", str(tmp_path)]
-    assert main(words) == 0
+def test_records_are_made_once(tmp_path: Path) -> None:
+    configs = all_configs(["gin"], ["sr25"], seeds=1)
+    (made,) = measure_all(configs, tmp_path)
     path = tmp_path / "sr25-gin.json"
     before = path.read_bytes()
-    assert main([*words, "--markdown"]) == 0
+    assert measure_all(configs, tmp_path) == [made]
     assert path.read_bytes() == before
-    assert "| GIN | 0 of 105 (none) |" in capsys.readouterr().out
+    assert "| GIN | 0 of 105 (none) |" in expressivity_table([made])
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [(["--only", "gim"], "did you mean 'gin'"), (["--graphs", "sr26"], "the families are"), (["--seeds", "0"], ">= 1")],
-)
-def test_bad_input_is_named(words: list[str], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["theory", "systems", *words, "-o", str(tmp_path)]) != 0
-    assert message in capsys.readouterr().err
+def test_bad_input_is_named() -> None:
+    with pytest.raises(ValueError, match="did you mean 'gin'"):
+        all_configs(["gim"], ["sr25"])
+    with pytest.raises(ValueError, match="'sr26'"):
+        load_family("sr26")
+    with pytest.raises(ValueError, match=r"'seeds'.*0"):
+        ExpressivityConfig(seeds=0)
 
 
 def test_the_page_says_what_the_records_say() -> None:
     page = (PROJECT / "docs" / "theory.md").read_text(encoding="utf-8")
-    records = load_tellings(PROJECT / "results" / "theory" / "systems")
+    records = load_expressivity(PROJECT / "results" / "theory" / "systems")
     assert all(record.agrees for record in records)
-    assert telling_table(records) in page, "write the table anew with: python -m lab theory systems --markdown"
+    assert expressivity_table(records) in page, "write the table anew with: python -m lab theory systems --markdown"
