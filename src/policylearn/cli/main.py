@@ -108,14 +108,17 @@ def take_settings(app: App, words: list[str]) -> tuple[list[str], dict[str, str]
     declared = [name for argument in apps[-1].assemble_argument_collection() for name in argument.names]
     if f"--{SETTINGS}" not in declared or {"--help", "-h"} & set(rest):
         return words, {}
-    kept, settings, queue = list(chain), dict[str, str](), list(rest)
+    kept, settings, seen, queue = list(chain), dict[str, str](), set[str](), list(rest)
     while queue:
         word = queue.pop(0)
         name, given, value = word.partition("=")
         plain = name.replace("_", "-")
         if not name.startswith("--") or plain in declared:
             kept.append(plain + given + value if name.startswith("--") else word)
+        elif plain in seen:
+            raise ValueError(f"'{name}' was given twice; write several values as a list, such as {name} [a,b]")
         elif given or (queue and not queue[0].startswith("--")):
+            seen.add(plain)
             settings[name.removeprefix("--").replace("-", "_")] = value if given else queue.pop(0)
         else:
             way_out = hint(name, declared, f"see '{' '.join([app.name[0], *chain])} --help'")

@@ -18,7 +18,7 @@ def say(text: str, console: Console | None = None) -> None:
     """A line as it is, without colours or marks of its own."""
     from rich.console import Console
 
-    (console or Console()).print(text, highlight=False, markup=False, soft_wrap=True)
+    (console or Console(markup=False)).print(text, highlight=False, markup=False, soft_wrap=True)
 
 
 def warn(text: str, console: Console) -> None:
@@ -49,5 +49,5 @@ def print_table(table: RenderableType, pipe_width: int = PIPE_WIDTH) -> None:
     """A table in the width of the terminal, or of a pipe."""
     from rich.console import Console
 
-    console = Console()
-    Console(width=None if console.is_terminal else pipe_width).print(table)
+    width = None if Console().is_terminal else pipe_width
+    Console(width=width, markup=False).print(table)

@@ -68,7 +68,7 @@ class _TaskMetric(Metric):
         Shapes:
             both ``(R, K)``.
         """
-        target = y.reshape(len(output), -1).to(output.dtype)
+        target = y.reshape(len(output), -1)
         if target.shape != output.shape:
             raise DataError(
                 f"the network gave {tuple(output.shape)} outputs for {tuple(y.shape)} targets"
@@ -76,7 +76,7 @@ class _TaskMetric(Metric):
             )
         if self.task.metric_in_data_units:
             return self.task.unscale(output), target
-        return output, self.task.scale(target)
+        return output, self.task.scale(target).to(output.dtype)
 
 
 class _ColumnMean(_TaskMetric):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
@@ -15,6 +16,8 @@ Kind = Literal["regression", "binary", "classes"]
 Metric = Literal["mae", "rmse", "rocauc", "accuracy"]
 Loss = Literal["l1", "mse", "bce", "cross_entropy"]
 
+SINGLE_DIGITS = 9
+"""Significant digits that tell any two numbers of single precision apart."""
 HIGHER_IS_BETTER: dict[Metric, bool] = {"mae": False, "rmse": False, "rocauc": True, "accuracy": True}
 
 
@@ -27,11 +30,25 @@ class Scaling:
 
     def apply(self, y: Tensor) -> Tensor:
         """Targets as the network sees them."""
+        y = in_double(y)
         return (y - y.new_tensor(self.shift)) / y.new_tensor(self.scale)
 
     def invert(self, y: Tensor) -> Tensor:
-        """Network outputs in the units of the data."""
+        """Network outputs in the units of the data, in double precision: a large shift leaves few digits to a float."""
+        y = in_double(y)
         return y * y.new_tensor(self.scale) + y.new_tensor(self.shift)
+
+    def digits(self) -> list[int]:
+        """Significant digits of each target that hold what single precision holds of the scaled one."""
+        return [
+            SINGLE_DIGITS + max(0, math.ceil(math.log10(max(abs(shift) / scale, 1.0))))
+            for shift, scale in zip(self.shift, self.scale, strict=True)
+        ]
+
+
+def in_double(y: Tensor) -> Tensor:
+    """The tensor in double precision, where its device has that."""
+    return y if y.device.type == "mps" else y.double()
 
 
 @dataclass(frozen=True)
@@ -68,11 +85,11 @@ class Task:
         return HIGHER_IS_BETTER[self.metric]
 
     def scale(self, y: Tensor) -> Tensor:
-        """Targets as the loss wants them."""
+        """Targets as the loss wants them; scaled ones are in double precision."""
         return y if self.scaling is None else self.scaling.apply(y)
 
     def unscale(self, output: Tensor) -> Tensor:
-        """Network outputs in the units of the data."""
+        """Network outputs in the units of the data; scaled ones are in double precision."""
         return output if self.scaling is None else self.scaling.invert(output)
 
     def loss_terms(self, output: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
@@ -91,9 +108,9 @@ class Task:
         if self.kind == "classes":
             value = functional.cross_entropy(output, y.reshape(-1).long(), reduction="none")
             return value.unsqueeze(1), torch.ones_like(value, dtype=torch.bool).unsqueeze(1)
-        target = y.reshape(len(output), -1).to(output.dtype)
+        target = y.reshape(len(output), -1)
         known = ~torch.isnan(target)
-        target = self.scale(torch.where(known, target, torch.zeros_like(target)))
+        target = self.scale(torch.where(known, target, torch.zeros_like(target))).to(output.dtype)
         pointwise: dict[str, Callable[..., Tensor]] = {
             "l1": functional.l1_loss,
             "mse": functional.mse_loss,

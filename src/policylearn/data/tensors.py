@@ -123,7 +123,8 @@ def features(values: Array) -> Tensor:
 
 
 def targets(values: Array) -> Tensor:
-    """Class ids (a flat list of integers) as int64 ``(R,)``, anything else as float32 ``(R, K)``."""
+    """Class ids (a flat list of integers) as int64 ``(R,)``, anything else as floating point ``(R, K)``."""
     if values.ndim == 1 and np.issubdtype(values.dtype, np.integer):
         return integers(values)
-    return torch.from_numpy(as_table(values).astype(np.float32))
+    table = as_table(values)
+    return torch.from_numpy(table.astype(np.float64 if table.dtype == np.float64 else np.float32))

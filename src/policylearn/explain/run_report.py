@@ -278,7 +278,7 @@ def worst_cards(task: Task, part: HeldOut, error: np.ndarray[Any, Any]) -> list[
         ErrorCard(
             part.smiles[row],
             molecule_svg(part.smiles[row]),
-            ", ".join(written(task, value) or "-" for value in part.y[row]),
+            ", ".join(written(task, at, value) or "-" for at, value in enumerate(part.y[row])),
             described(task, part.answer.values[row]),
             float(error[row]),
         )

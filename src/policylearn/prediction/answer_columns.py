@@ -9,6 +9,7 @@ import numpy as np
 
 from policylearn.data import Task
 from policylearn.data.packed import Array
+from policylearn.data.tasks import SINGLE_DIGITS
 from policylearn.prediction.predictor import Answer
 
 ERROR = "error"
@@ -66,19 +67,26 @@ class AnswerColumns:
             answer: of the model.
             owners: which graph each row belongs to, ``(R,)``.
         """
-        numbers = [list(map(str, row)) for row in answer.values]
+        numbers = [self._numbers(row) for row in answer.values]
         rows = numbers if self.task.kind == "regression" else self._labelled(answer.values, numbers)
         if answer.std is not None:
-            rows = [row + list(map(str, std)) for row, std in zip(rows, answer.std, strict=True)]
+            rows = [row + self._numbers(std) for row, std in zip(rows, answer.std, strict=True)]
         if answer.lower is not None and answer.upper is not None:
-            ends = np.stack([answer.lower, answer.upper], axis=2).reshape(len(rows), -1)
-            rows = [row + list(map(str, both)) for row, both in zip(rows, ends, strict=True)]
+            ends = [[self._numbers(end) for end in both] for both in zip(answer.lower, answer.upper, strict=True)]
+            rows = [
+                row + [cell for pair in zip(*both, strict=True) for cell in pair]
+                for row, both in zip(rows, ends, strict=True)
+            ]
         if answer.labels is not None:
             rows = [row + self._sets(fits) for row, fits in zip(rows, answer.labels, strict=True)]
         if self.picks is not None:
             picked = [" ".join(map(str, nodes)) for nodes in answer.picks]
             rows = [[*row, picked[owner]] for row, owner in zip(rows, owners, strict=True)]
         return [[*row, ""] for row in rows]
+
+    def _numbers(self, values: Array) -> list[str]:
+        """Numbers as text, with all digits that they have; empty where there is none."""
+        return [number_text(self.task, at, float(value)) for at, value in enumerate(values)]
 
     def subjects(self) -> list[str]:
         """What each number of an answer is about."""
@@ -100,3 +108,11 @@ class AnswerColumns:
         names = self.task.classes or ("0", "1")
         ids = values.argmax(axis=1)[:, None] if self.task.kind == "classes" else (values >= YES).astype(np.int64)
         return [[names[label] for label in row] + cells for row, cells in zip(ids, numbers, strict=True)]
+
+
+def number_text(task: Task, target: int, value: float) -> str:
+    """A number of a target as text: enough digits for its spread beside its size; empty where there is none."""
+    if not np.isfinite(value):
+        return ""
+    digits = SINGLE_DIGITS if task.scaling is None else task.scaling.digits()[target]
+    return f"{value:.{digits}g}"

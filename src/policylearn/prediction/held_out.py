@@ -14,7 +14,7 @@ from policylearn.data import PackedGraphs, Task, take_graphs
 from policylearn.data.atomic import write_text
 from policylearn.data.packed import Array
 from policylearn.data.subset import targets_are_per_node
-from policylearn.prediction.answer_columns import AnswerColumns
+from policylearn.prediction.answer_columns import AnswerColumns, number_text
 from policylearn.prediction.predictor import Answer
 from policylearn.prediction.row_writer import row_writer
 from policylearn.settings.run_files import RunError
@@ -93,7 +93,7 @@ def write_held_out(folder: Path, task: Task, parts: Mapping[str, HeldOut]) -> No
     writer = row_writer(text)
     writer.writerow([*header, *columns.names(header)[:-1]])  # no row has an error
     for part in parts.values():
-        truth = [[written(task, value) for value in row] for row in part.y]
+        truth = [[written(task, at, value) for at, value in enumerate(row)] for row in part.y]
         for at, cells in enumerate(columns.cells(part.answer, part.owners)):
             writer.writerow([*(part.about[name][at] for name in about), *truth[at], *cells[:-1]])
     write_text(folder / PREDICTIONS, text.getvalue())
@@ -142,10 +142,10 @@ def read_held_out(folder: Path, task: Task) -> dict[str, HeldOut]:
     return found
 
 
-def written(task: Task, value: float) -> str:
+def written(task: Task, target: int, value: float) -> str:
     """A target as its file had it: a number, the name of a label, or nothing where it is not known."""
     if value != value:
         return ""
     if task.kind == "regression":
-        return str(np.float32(value))  # as targets are stored
+        return number_text(task, target, value)
     return task.classes[int(value)] if task.classes else str(int(value))

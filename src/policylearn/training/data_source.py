@@ -26,12 +26,15 @@ from policylearn.data import (
 )
 from policylearn.data.convert import TableReport, is_table, table_columns
 from policylearn.data.convert.infer import standardise
-from policylearn.data.molecules import feature_tables
+from policylearn.data.molecules import ATOM_FEATURES, BOND_FEATURES, feature_tables
 from policylearn.data.scaffolds import with_rare_labels
 from policylearn.data.splits import PARTS
 from policylearn.data.subset import targets_of
 from policylearn.nn import Features
 from policylearn.settings.run_config import DataConfig, SplitName
+
+LEAST_ROWS = 10
+"""Of a part, or of a label, from which a tenth can be taken."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +77,7 @@ def load_source(config: DataConfig, progress: Callable[[int, int], None] | None 
     dataset = _split(load_dataset(config.name, target=target), config)
     if config.name.endswith(".npz") and dataset.task.kind == "regression":
         dataset = _standardised(dataset)
-    ogb = dataset.name.startswith("ogbg-mol")
+    ogb = has_ogb_features(dataset.graphs)
     return Source(dataset, *describe_features(dataset.graphs, ogb), molecules=ogb)
 
 
@@ -98,7 +101,7 @@ def graphs_source(
         # By graph and not by row: where nodes have targets, a graph has several rows.
         found = replace(found, scaling=standardise(take_graphs(graphs, parts.train).y))
         dataset = replace(dataset, task=found)
-    molecules = graphs.smiles is not None
+    molecules = has_ogb_features(graphs)
     return Source(dataset, *describe_features(graphs, molecules), molecules)
 
 
@@ -123,6 +126,8 @@ def _from_table(config: DataConfig, progress: Callable[[int, int], None] | None)
     note = ""
     if config.split is None and split == "scaffold":
         dataset, note = _with_rare_labels(dataset)
+    elif split == "column" and not len(dataset.splits[0].valid):
+        dataset, note = _with_validation(dataset, config.split_seed)
     if split != "folds":
         _check_parts(dataset, split)
     if table.task.scaling is not None:
@@ -148,6 +153,26 @@ def _with_rare_labels(dataset: Dataset) -> tuple[Dataset, str]:
         return dataset, ""
     note = "the usual scaffold split leaves a label out of a part, so scaffolds are shared out by labels too"
     return replace(dataset, splits=(better,)), note
+
+
+def _with_validation(dataset: Dataset, seed: int) -> tuple[Dataset, str]:
+    """The dataset with a tenth of the training rows as its validation part, and what to say of it."""
+    from sklearn.model_selection import train_test_split
+
+    (split,), task = dataset.splits, dataset.task
+    if len(split.train) < LEAST_ROWS:
+        return dataset, ""
+    labels = None
+    if task.kind != "regression" and len(task.targets) == 1:
+        labels = dataset.graphs.y[split.train].reshape(-1)
+        labels = labels if np.unique(labels, return_counts=True)[1].min() >= LEAST_ROWS else None
+    train, valid = train_test_split(split.train, test_size=0.1, random_state=seed, stratify=labels)
+    note = (
+        f"the split column names no validation rows: {len(valid)} of the {len(split.train)} training rows, drawn at"
+        f" random (--data.split_seed {seed}), validate"
+    )
+    parts = Split(np.sort(train), np.sort(valid), split.test).validate(len(dataset.graphs), dataset.name)
+    return replace(dataset, splits=(parts,)), note
 
 
 def _check_parts(dataset: Dataset, split: SplitName) -> None:
@@ -190,6 +215,12 @@ def _official(graphs: PackedGraphs, dataset: Dataset, config: DataConfig) -> tup
     if not splits:
         raise DataError(f"'{dataset.name}' has no split of its own; choose one with --data.split random, for example")
     return splits
+
+
+def has_ogb_features(graphs: PackedGraphs) -> bool:
+    """Whether graphs are molecules with OGB's features, so that a model of them reads SMILES."""
+    widths = [values.shape[1] if values.ndim == 2 else 1 for values in (graphs.x, graphs.edge_attr)]
+    return graphs.smiles is not None and widths == [ATOM_FEATURES, BOND_FEATURES]
 
 
 def describe_features(graphs: PackedGraphs, ogb: bool) -> tuple[Features, Features]:

@@ -21,6 +21,12 @@ def check_parts(dataset: Dataset, split: Split) -> dict[str, str]:
         split: one of its splits.
     """
     targets = {part: targets_of(dataset.graphs, getattr(split, part)) for part in PARTS}
+    for name, labels in zip(dataset.task.targets, columns_of(targets["train"]), strict=False):
+        if len(dataset.task.targets) > 1 and len(labels) and not labels_in(labels):
+            raise DataError(
+                f"{dataset.name}: target '{name}' has no label in the training part, so nothing can be learned of it;"
+                f" leave the target out, or {WAY_OUT}"
+            )
     missing = why_no_learning(dataset.task, targets["train"])
     if missing:
         raise DataError(f"{dataset.name}: nothing can be learned from the training part: {missing}; {WAY_OUT}")
@@ -28,6 +34,12 @@ def check_parts(dataset: Dataset, split: Split) -> dict[str, str]:
     if not labels_in(targets["valid"]):
         raise DataError(f"{dataset.name}: the validation part cannot choose an epoch: {found['valid']}; {WAY_OUT}")
     return {part: reason for part, reason in found.items() if reason is not None}
+
+
+def columns_of(y: Array) -> Array:
+    """The labels of each target."""
+    columns: Array = y.reshape(len(y), -1).T
+    return columns
 
 
 def labels_in(y: Array) -> bool:

@@ -41,7 +41,7 @@ def demo(
 
     from policylearn.demo.page import write_demo
 
-    console = Console()
+    console = Console(markup=False)
     console.print(
         "Graphs of 3 rings with 17 nodes and skip links each, in 4 classes that ordinary message passing cannot tell"
         " apart. Which class it is shows only if a node is marked in every ring."

@@ -51,7 +51,7 @@ def evaluate_labelled(run: Path, labelled: Path, smiles: str | None) -> int:
     for target, scores in result.scores.items():
         cells = [f"{scores[name]:.4f}" if name in scores else "-" for name in names]
         table.add_row(target, f"{result.labels[target]:,}", *cells)
-    console = Console()
+    console = Console(markup=False)
     console.print(table)
     if result.coverage is not None:
         print(f"{result.coverage.level:.0%} intervals or sets held {result.coverage.share:.1%} of the labels")  # noqa: T201
@@ -70,7 +70,7 @@ def evaluate_own_data(run: Path, part: Literal["train", "valid", "test"], data: 
     from policylearn.training.runs import load_run
 
     found = load_run(run)
-    with Console(stderr=True).status("evaluating"):
+    with Console(stderr=True, markup=False).status("evaluating"):
         result = reevaluate(found, part=part, data=data)
     print(f"{result.part} {result.metric}: {result.value!r} ({result.graphs:,} graphs)")  # noqa: T201 - the answer
     if result.logged is not None and result.logged != result.value:

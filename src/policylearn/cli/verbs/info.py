@@ -37,7 +37,7 @@ def info(run: Path | None = None, /, *, devices: Flag = False) -> None:
         return
     folder, parts = find_parts(run)
     found = read_run_files(folder)
-    facts, console = found.facts, Console()
+    facts, console = found.facts, Console(markup=False)
     print_table(two_columns(str(run), describe(found, run, parts)))
     if facts["dataset"].get("caveat"):
         warn(f"{facts['dataset']['name']}: {facts['dataset']['caveat']}", console)

@@ -71,7 +71,7 @@ def predict(
     from policylearn.prediction.predictor import BatchWarning, load
     from policylearn.prediction.table_writer import PredictOptions, predict_packed, predict_table, usual_workers
 
-    console = Console(stderr=True)
+    console = Console(stderr=True, markup=False)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", BatchWarning)
         predictor = load(run)

@@ -65,7 +65,7 @@ def train(
     from policylearn.training.processes import check_device, is_first_process, join
 
     join()  # before anything can fail in one process alone
-    console = Console(stderr=True, quiet=not is_first_process())
+    console = Console(stderr=True, markup=False, quiet=not is_first_process())
     chosen = make_config(dataset, run, settings, config)
     if ensemble < 1:
         raise ValueError(f"'ensemble' must be >= 1 (got {ensemble})")
@@ -163,7 +163,7 @@ def report(
         write_run_report(inner, parts=outcome.parts, predictor=outcome.predictor)
         outcomes.append(outcome)
     one = outcomes[0].metrics if len(outcomes) == 1 else json.loads((folder / METRICS).read_text(encoding="utf-8"))
-    print_summary(Console(), config, source, folder, one, outcomes, found if len(outcomes) == 1 else None)
+    print_summary(Console(markup=False), config, source, folder, one, outcomes, found if len(outcomes) == 1 else None)
     return DIVERGED if any("diverged" in outcome.metrics for outcome in outcomes) else 0
 
 
@@ -259,8 +259,9 @@ def coverage_lines(outcomes: Sequence[Outcome]) -> Iterator[str]:
     share = sum(coverage.share * coverage.labels for _, coverage in known) / labels
     size = sum(coverage.size * coverage.labels for _, coverage in known) / labels
     found, coverage = known[0]
-    things = f"intervals of mean width {size:.3g}" if found.kind == "interval" else f"sets of {size:.2f} labels"
-    yield f"{coverage.level:.0%} {things} (calibrated on valid) held {share:.1%} of {labels:,} labels of the test part"
     if math.isinf(size):
         needed = math.ceil(coverage.level / (1 - coverage.level) - 1e-9)  # so that the rank asked for exists
-        yield f"intervals have no ends where validation has too few labels; {coverage.level:.0%} needs {needed} or more"
+        yield f"no {coverage.level:.0%} intervals: validation has too few labels, which must be {needed} or more"
+        return
+    things = f"intervals of mean width {size:.3g}" if found.kind == "interval" else f"sets of {size:.2f} labels"
+    yield f"{coverage.level:.0%} {things} (calibrated on valid) held {share:.1%} of {labels:,} labels of the test part"

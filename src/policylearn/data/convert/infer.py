@@ -18,6 +18,10 @@ NO_AND_YES = frozenset({
     ("non-binder", "binder"), ("fail", "pass"), ("absent", "present"),
 })  # fmt: skip
 MOST_CLASSES = 30
+LARGEST_ID = 2.0**53
+"""From here on, whole numbers that differ can be the same floating-point number."""
+LEAST_LOSS = 1e-5
+"""Error of a number in single precision, as a share of the spread, from which on it is kept in double."""
 LARGEST = float(np.finfo(np.float32).max)
 
 
@@ -27,9 +31,9 @@ def is_missing(cell: str) -> bool:
 
 
 def as_number(cell: str) -> float | None:
-    """The finite number of single precision that a cell spells, or None."""
+    """The finite number of single precision that a cell spells, or None; U+2212 is a minus sign too."""
     try:
-        value = float(cell)
+        value = float(cell.replace("\u2212", "-"))
     except ValueError:
         return None
     return value if abs(value) <= LARGEST and "_" not in cell else None
@@ -37,13 +41,20 @@ def as_number(cell: str) -> float | None:
 
 def has_decimal_comma(cell: str) -> bool:
     """Whether a cell would be a number, were its comma a point."""
-    return re.fullmatch(r"[+-]?\d*,\d+([eE][+-]?\d+)?", cell) is not None
+    return re.fullmatch(r"[+\u2212-]?\d*,\d+([eE][+-]?\d+)?", cell) is not None
+
+
+def has_thousands(cell: str) -> bool:
+    """Whether the commas of a cell may stand between thousands, as in 12,010."""
+    return re.fullmatch(r"[+\u2212-]?\d{1,3}(,\d{3})+(\.\d*)?", cell) is not None
 
 
 def label_of(cell: str) -> str:
-    """The name of a class: numbers that are equal (1 and 1.0) share one, text is its own."""
+    """The name of a class: numbers that are equal (1 and 1.0) share one, text is its own, and so are long ids."""
     value = as_number(cell)
-    return cell if value is None else str(int(value)) if value.is_integer() else repr(value)
+    if value is None or abs(value) >= LARGEST_ID:
+        return cell
+    return str(int(value)) if value.is_integer() else repr(value)
 
 
 def sorted_labels(cells: Iterable[str]) -> tuple[str, ...]:
@@ -75,7 +86,11 @@ def holds_numbers(cells: Iterable[str]) -> bool:
 
     A decimal comma makes a cell a mistake, not a label.
     """
-    known = [as_number(cell) is not None or has_decimal_comma(cell) for cell in cells if not is_missing(cell)]
+    known = [
+        as_number(cell) is not None or has_decimal_comma(cell) or has_thousands(cell)
+        for cell in cells
+        if not is_missing(cell)
+    ]
     return 2 * sum(known) >= len(known)
 
 
@@ -90,8 +105,14 @@ def label_notes(columns: Sequence[Sequence[str]], names: Sequence[str], numbers:
 
 
 def constant_notes(columns: Sequence[Sequence[str]], names: Sequence[str]) -> list[str]:
-    """Targets with one value throughout."""
-    return [
+    """Targets with one value throughout, and those that look like ids."""
+    notes = [
+        f"target {name!r} holds whole numbers from 2^53 on, such as {cell}, which look like ids"
+        for name, column in zip(names, columns, strict=True)
+        for cell in [next((one for one in column if abs(as_number(one) or 0.0) >= LARGEST_ID and one.isdigit()), "")]
+        if cell
+    ]
+    return notes + [
         f"target {name!r} is {labels[0]} in every row: there is nothing to learn from it"
         for name, labels in ((name, sorted_labels(column)) for name, column in zip(names, columns, strict=True))
         if len(labels) == 1
@@ -155,7 +176,8 @@ def build_task(
     if kind == "regression":
         y = np.array([[as_number(cell) for cell in column] for column in columns], dtype=np.float64).T
         rows = y if fit is None or not len(fit) else y[fit]
-        return Task("regression", "mse", "rmse", tuple(names), scaling=standardise(rows)), y.astype(np.float32)
+        scaling = standardise(rows)
+        return Task("regression", "mse", "rmse", tuple(names), scaling=scaling), in_few_digits(y, scaling)
     labels = sorted_labels(cell for column in columns for cell in column)
     ids = {label: float(position) for position, label in enumerate(labels)}
     if kind == "classes":
@@ -180,6 +202,13 @@ def build_task(
         )
     y = np.array([[np.nan if is_missing(c) else ids[label_of(c)] for c in column] for column in columns]).T
     return Task("binary", "bce", "rocauc", tuple(names), classes=labels), y.astype(np.float32)
+
+
+def in_few_digits(y: Array, scaling: Scaling) -> Array:
+    """Numbers in single precision, unless that would lose digits beside their spread."""
+    single = y.astype(np.float32)
+    lost = np.nanmax(np.abs(single - y) / np.array(scaling.scale), initial=0.0)
+    return single if lost < LEAST_LOSS else y
 
 
 def standardise(y: Array) -> Scaling:

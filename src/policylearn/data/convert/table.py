@@ -15,6 +15,7 @@ from policylearn.data.convert.infer import (
     build_task,
     constant_notes,
     has_decimal_comma,
+    has_thousands,
     holds_numbers,
     infer_kind,
     is_missing,
@@ -123,6 +124,9 @@ def read_table(
     faults = [target_fault(entry, names, numbers) or part_fault(entry, split_column) for entry in entries]
     dropped += [fault for fault in faults if fault]
     entries = [entry for entry, fault in zip(entries, faults, strict=True) if not fault]
+    for name, column in zip(names, columns_of(entries, names), strict=True):
+        if len(names) > 1 and all(map(is_missing, column)):
+            raise DataError(f"{source}: no row has a value of {name!r}; leave that target out, or fill it in")
     if task is None and entries:
         infer_kind(columns_of(entries, names), names, numbers, source)  # fail before the slow part
 
@@ -186,6 +190,13 @@ def target_fault(entry: LabelledRow, names: tuple[str, ...], numbers: Sequence[b
             if len(names) == 1:
                 reason = f"target {name!r} is missing ({shown(cell)}); fill it in or remove the row"
                 return DroppedRow(entry.line, cell, reason)
+        elif numeric and has_thousands(cell):
+            plain, point = cell.replace(",", ""), cell.replace(",", ".", 1)
+            either = f" or, if the comma is a decimal one, {point}" if cell.count(",") == 1 and "." not in cell else ""
+            reason = (
+                f"target {name!r} is {shown(cell)}, with a comma; write {plain} if it stands between thousands{either}"
+            )
+            return DroppedRow(entry.line, cell, reason)
         elif numeric and has_decimal_comma(cell):
             reason = (
                 f"target {name!r} is {shown(cell)}, with a decimal comma; write {cell.replace(',', '.')}"
