@@ -22,7 +22,6 @@ register(
         task=numbers("rmse", "boiling_point"),
         protocol="none",
         split="none: choose one with --data.split",
-        molecules=True,
         home=Home(archive="https://example.org/alcohols.zip", credit="you", unpack=unpack, folder="alcohols"),
         presets={"none": {"fit": {"epochs": 3}, "prediction": {"channels": 16, "layers": 2}}},
     )

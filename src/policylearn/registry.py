@@ -14,6 +14,8 @@ from policylearn.wording import hint
 
 Thing = TypeVar("Thing")
 
+PLUGIN = "policylearn_plugin_"
+"""What the modules of users' files are called, before the file's name."""
 IMPORTED: list[str] = []
 """Files of users that were imported; a run remembers them, so that a message can name them."""
 
@@ -87,10 +89,15 @@ class Registry(Mapping[str, Thing]):
             importlib.import_module(f"{package}.{module.name}")
 
 
+def file_of(kind: type) -> str | None:
+    """The user's file that defines a class; None for other classes."""
+    return sys.modules[kind.__module__].__file__ if kind.__module__.startswith(PLUGIN) else None
+
+
 def import_file(path: str | Path) -> None:
     """Import a Python file by its path, so that what it defines is registered; a second time does nothing."""
     path = Path(path).resolve()
-    name = f"policylearn_plugin_{path.stem}"
+    name = f"{PLUGIN}{path.stem}"
     known = sys.modules.get(name)
     if known is not None and known.__file__ == str(path):
         return

@@ -20,7 +20,7 @@ from policylearn.data.transforms.closed_walk_counts import ClosedWalkCounts
 from policylearn.data.transforms.cycle_codes import CycleCodes
 from policylearn.data.transforms.laplacian_encoding import LaplacianEncoding
 from policylearn.data.transforms.walk_encoding import WalkEncoding
-from policylearn.models import Inputs, find_system
+from policylearn.models import Inputs, build_model
 from policylearn.models.systems.cin import CIN
 from policylearn.models.systems.gin_pe import LAPLACIAN, WALKS, EncodedGIN
 from policylearn.models.systems.gsn import CODES, GSN
@@ -241,7 +241,7 @@ def test_hymn(path: Path, dtype: torch.dtype) -> None:
         norm=meta["norm_after_layer"],
     )
     inputs = Inputs(case.features("node_features"), case.features("edge_features"), meta["output"])
-    model = find_system("hymn").build(settings, inputs)
+    model = build_model("hymn", settings, inputs)
     case.load(model, hymn_names)
     graphs = Graphs.of(case.batch(**{TERMS: case["centrality"]}))
     roots = Selection(case["roots"] + graphs.ptr[:-1])

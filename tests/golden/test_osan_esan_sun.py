@@ -18,7 +18,7 @@ from torch_geometric.data import Batch
 import policylearn.models.systems  # noqa: F401  every file registers its systems
 from policylearn.bags import Graphs, Selection
 from policylearn.models import Inputs
-from policylearn.models.registry import find_system
+from policylearn.models.registry import SYSTEMS
 from policylearn.models.systems.osan import VOTE_NOISE, spread, uneven_masks
 from policylearn.nn import Features
 from policylearn.training.asam import Asam, scaled_weights
@@ -97,7 +97,7 @@ class Case:
         name = {"ds": "ds-gnn", "dss": "dss-gnn", "sun": "sun"}[meta["model"]]
         if "roots" in self.arrays:
             name, common["picks"] = f"random-{name}", len(self["roots"])
-        system = find_system(name)
+        system = SYSTEMS[name]
         model = system.build(system.settings(**common), self.inputs)
         assert isinstance(model, nn.Module)
         return model
@@ -113,7 +113,7 @@ class Case:
             settings |= {"ordered": True, "order_channels": meta["order_channels"]}
             settings["order_size"] = self["weight/prediction.order_encoder.weight"].shape[1]
         assert meta["full_graph"]
-        system = find_system("osan" if meta["learned"] else "random-osan")
+        system = SYSTEMS["osan" if meta["learned"] else "random-osan"]
         model = system.build(system.settings(**settings), self.inputs)
         assert isinstance(model, nn.Module)
         return model

@@ -27,12 +27,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
-from typing import Any, ClassVar, Self, TypeVar
+from typing import Any, ClassVar, Self, SupportsIndex, TypeVar
 
 import numpy as np
 
 from policylearn.data.packed import DataError, PackedGraphs
 from policylearn.data.structures import REAL_COLUMNS, Structure, check_structures
+from policylearn.registry import file_of, import_file
 from policylearn.wording import nearest_word
 
 Structures = Mapping[str, Structure]
@@ -83,6 +84,11 @@ class Transform:
         """What a stored result depends on beside graphs and settings."""
         return str(self.version)
 
+    def __reduce_ex__(self, protocol: SupportsIndex) -> Any:
+        """A worker process knows a class of a user's file once it has imported the file."""
+        file = file_of(type(self))
+        return super().__reduce_ex__(protocol) if file is None else (_of_file, (file, self.name, vars(self)))
+
     def to_json(self) -> dict[str, Any]:
         """Name, settings and what was learned, as JSON can hold them."""
         values = {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
@@ -104,6 +110,12 @@ class Transform:
             settings = ", ".join(key for key in known if key not in kind.learned) or "none"
             raise DataError(f"transform '{name}' has no setting '{unknown[0]}'; its settings are: {settings}")
         return kind(**{key: tuple(value) if isinstance(value, list) else value for key, value in given.items()})
+
+
+def _of_file(file: str, name: str, values: Mapping[str, Any]) -> Transform:
+    """A transform that a user's file defines."""
+    import_file(file)
+    return TRANSFORMS[name](**values)
 
 
 TRANSFORMS: dict[str, type[Transform]] = {}
