@@ -1,21 +1,17 @@
 """``python -m lab VERB``."""
 
 import sys
+from collections.abc import Sequence
 
-from lab.verbs import bench, compare, reproduce, sweep, theory
-from policylearn.cli.command import Command
+from lab.verbs import VERBS
 from policylearn.cli.main import run_command
 
-ROOT = Command(
-    "python -m lab",
-    "Reproduce the paper's tables, check its statements, compare and measure.",
-    actions=(reproduce.COMMAND, compare.COMMAND, sweep.COMMAND, theory.COMMAND, bench.COMMAND),
-)
+ABOUT = "Reproduce the paper's tables, check its statements, compare and measure."
 
 
-def main(argv: list[str] | None = None) -> int:
+def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; ``argv`` is as in `run_command`."""
-    return run_command(ROOT, argv)
+    return run_command("python -m lab", ABOUT, VERBS, argv)
 
 
 if __name__ == "__main__":

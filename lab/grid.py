@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import itertools
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-from policylearn.settings import ConfigError, with_setting
-from policylearn.settings.run_config import RunConfig
+from lab.settings import selection_of, settings_of
+from policylearn.models import complete
+from policylearn.policies import ESTIMATORS
+from policylearn.settings import ConfigError, RunConfig, changed
+from policylearn.settings.schema import nested
+from policylearn.wording import write_value
 
 Value = bool | int | float | str | None
 Combination = dict[str, Value]
 UNSAFE = re.compile(r"[^\w.+-]")
+ESTIMATOR = "selection.estimator"
 
 
 @dataclass(frozen=True)
@@ -19,22 +24,16 @@ class Grid:
     """What a sweep tries.
 
     Args:
-        values: the values of each setting.
-        without_effect: settings that the configuration's grid names too, but that cannot change a result.
+        combinations: by their label, such as ``selection.tau=0.33,selection.node_dropout=0.5``.
+        without_effect: settings of the configuration's grid that none of its estimators has.
     """
 
-    values: dict[str, list[Value]]
-    without_effect: tuple[str, ...] = ()
-
-    def combinations(self) -> dict[str, Combination]:
-        """Every combination by its label, such as ``selection.tau=0.33,selection.node_dropout=0.5``."""
-        products = itertools.product(*self.values.values())
-        found = [dict(zip(self.values, product, strict=True)) for product in products]
-        return {label(combination): combination for combination in found}
+    combinations: dict[str, Combination]
+    without_effect: tuple[str, ...]
 
 
 def read_grid(config: RunConfig) -> Grid:
-    """The grid of a configuration, each of its values tried on the configuration first."""
+    """The grid of a configuration, each combination tried on the configuration first."""
     if not config.grid:
         raise ConfigError(
             "there is nothing to sweep over: the configuration has no grid; add one,"
@@ -46,31 +45,26 @@ def read_grid(config: RunConfig) -> Grid:
         for value in values:
             if not isinstance(value, Value):
                 raise ConfigError(f"the grid's '{key}' must hold plain values (got {value!r})")
-            with_setting(config, key, value)
-    idle = _without_effect(config)
-    return Grid({key: list(values) for key, values in config.grid.items() if key not in idle}, idle)
-
-
-def _without_effect(config: RunConfig) -> tuple[str, ...]:
-    """Score functions have no temperature: with them alone all taus would give the same run."""
-    straight = {config.selection.estimator, *config.grid.get("selection.estimator", ())} - {"rloo", "reinforce"}
-    others = set(config.grid) - {"selection.tau"}
-    return ("selection.tau",) if "selection.tau" in config.grid and not straight and others else ()
+    usual = selection_of(settings_of(config)).get("estimator")
+    of_estimators = {f"selection.{name}" for kind in ESTIMATORS.values() for name in kind.__struct_fields__}
+    combinations: dict[str, Combination] = {}
+    for product in itertools.product(*config.grid.values()):
+        whole: Combination = dict(zip(config.grid, product, strict=True))
+        estimator = whole.get(ESTIMATOR, usual)
+        own = ESTIMATORS[str(estimator)].__struct_fields__ if estimator else ()
+        others = of_estimators - {f"selection.{name}" for name in own} if estimator else set()
+        combination = {key: value for key, value in whole.items() if key not in others}
+        combinations[label(combination)] = combination
+        apply(config, combination)
+    used = {key for combination in combinations.values() for key in combination}
+    return Grid(combinations, tuple(key for key in config.grid if key not in used))
 
 
 def apply(config: RunConfig, combination: Combination) -> RunConfig:
     """The configuration of one trial, which has no grid any more."""
-    config = replace(config, grid={})
-    for key, value in combination.items():
-        config = with_setting(config, key, value)
-    return config
+    return complete(changed(config.replace(grid={}), nested(combination), "the grid"))
 
 
 def label(combination: Combination) -> str:
     """A combination in one word that can name a folder."""
-    return ",".join(f"{key}={UNSAFE.sub('_', text(value))}" for key, value in combination.items())
-
-
-def text(value: Value) -> str:
-    """A value as YAML writes it."""
-    return "null" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
+    return ",".join(f"{key}={UNSAFE.sub('_', write_value(value))}" for key, value in combination.items())

@@ -13,14 +13,14 @@ import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, is_dataclass
+from dataclasses import asdict, dataclass, field, is_dataclass
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
 
 from filelock import FileLock, Timeout
 
 from policylearn.data.atomic import replacing
-from policylearn.settings.flat import differences, flat
+from policylearn.settings.flat import flat
 
 FORMAT = 1
 LOCKS = ".locks"
@@ -28,6 +28,8 @@ HASH = re.compile(r"-[0-9a-f]{8}$")
 """The end of the name of a record whose configuration is in its name."""
 WAIT_SECONDS = 2.0
 """Between two looks at jobs of other processes."""
+FILE = "file"
+"""A field that says where a record was read from; it is not written."""
 
 
 class LedgerError(ValueError):
@@ -78,10 +80,12 @@ class Ledger:
     Args:
         root: the folder.
         default: the configuration whose values stand for settings that older records do not know.
+        read: brings the configuration of a record into today's form.
     """
 
     root: Path
-    default: Any
+    default: Any = field(default_factory=dict)
+    read: Callable[[dict[str, Any]], Mapping[str, Any]] = dict
 
     def path(self, job: LedgerJob) -> Path:
         """Where a job's record goes."""
@@ -93,19 +97,18 @@ class Ledger:
         Configurations are compared and not names: with a setting that came later a job has another name than its
         record.
         """
-        path = self.path(job)
+        path, usual = self.path(job), flat(self.default)
+        wanted = usual | flat(job.settings)
         name = glob.escape(HASH.sub("", job.record))
         hashed = HASH.search(job.record) is not None
         for other in sorted(self.root.glob(f"{name}-????????.json" if hashed else f"{name}.json")):
-            stored = read_content(other).get("config", {})
-            changes = differences(stored, job.settings, self.default)
-            if not changes:
+            stored = usual | flat(self.read(read_content(other).get("config", {})))
+            if stored == wanted:
                 return other
             if other == path:
-                key, value = next(iter(changes.items()))
-                wanted = (flat(self.default) | flat(job.settings)).get(key)
+                key = min(key for key in stored.keys() | wanted.keys() if stored.get(key) != wanted.get(key))
                 raise LedgerError(
-                    f"{path}: was run with {key}={value}, and {key}={wanted} is wanted now;"
+                    f"{path}: was run with {key}={stored.get(key)}, and {key}={wanted.get(key)} is wanted now;"
                     " choose another folder, or the settings of that run"
                 )
         return None
@@ -208,7 +211,9 @@ def run_jobs(
 def to_text(record: Any) -> str:
     """A record as JSON with a line per field, so that curves stay short and changes can be read."""
     content = {"format": FORMAT} | (asdict(record) if is_dataclass(record) and not isinstance(record, type) else record)
-    lines = [f"  {json.dumps(key)}: {json.dumps(value, ensure_ascii=False)}" for key, value in content.items()]
+    lines = [
+        f"  {json.dumps(key)}: {json.dumps(value, ensure_ascii=False)}" for key, value in content.items() if key != FILE
+    ]
     return "{\n" + ",\n".join(lines) + "\n}\n"
 
 

@@ -10,10 +10,10 @@ from typing import Any
 
 from lab.grid import apply, read_grid
 from lab.ledger import Ledger, read_content, run_jobs
+from lab.settings import settings_of
 from policylearn.data.atomic import write_text
-from policylearn.settings import to_yaml
-from policylearn.settings.flat import plain, short_hash
-from policylearn.settings.run_config import RunConfig
+from policylearn.settings import RunConfig, to_yaml
+from policylearn.settings.flat import short_hash
 from policylearn.training.data_source import Source
 from policylearn.training.folds import CallbacksOf, train
 from policylearn.training.module import DivergedError
@@ -38,7 +38,7 @@ class Trial:
     @property
     def settings(self) -> dict[str, Any]:
         """What makes it what it is."""
-        return plain(self.config) | {"fingerprint": self.fingerprint}
+        return settings_of(self.config) | {"fingerprint": self.fingerprint}
 
     @property
     def record(self) -> str:
@@ -95,10 +95,10 @@ def sweep(
         report: told the standing whenever it may have changed.
     """
     folder = Path(folder)
-    combinations = read_grid(config).combinations()
+    combinations = read_grid(config).combinations
     fingerprint = source.dataset.fingerprint
     wanted = [Trial(label, apply(config, values), fingerprint) for label, values in combinations.items()]
-    ledger, higher = Ledger(folder, RunConfig()), source.dataset.task.higher_is_better
+    ledger, higher = Ledger(folder), source.dataset.task.higher_is_better
 
     def perform(trial: Trial) -> dict[str, Any]:
         run = folder / trial.record

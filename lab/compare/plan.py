@@ -16,20 +16,22 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from policylearn.settings import ConfigError, read_yaml, with_setting
-from policylearn.settings.flat import plain, short_hash
-from policylearn.settings.run_config import POLICY, RunConfig
-from policylearn.training.presets import preset
+from lab.settings import settings_of
+from policylearn.models import complete
+from policylearn.settings import ConfigError, RunConfig
+from policylearn.settings.flat import short_hash
+from policylearn.settings.run_config import read_yaml
+from policylearn.training.presets import run_config
 from policylearn.wording import hint
 
 FIELDS = ("reference", "seeds", "recipe", "settings", "data", "variants")
-OF_VARIANT = ("policy", "picks", "recipe", "model")
+SHORT_FOR = {"policy": "selection.name", "picks": "selection.picks"}
+"""Of the settings of a variant."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +44,7 @@ class Comparison:
         seeds: how many, from 0 on.
         data: settings of each dataset, by its name.
         variants: settings of each variant, by its name.
-        recipe: for all that have none of their own.
+        recipe: for all variants that have none of their own.
         settings: for all.
     """
 
@@ -66,12 +68,8 @@ class CompareJob:
 
     @property
     def settings(self) -> dict[str, Any]:
-        """What makes it what it is.
-
-        Empty lists are left out, as what is None is: a setting that comes later must not rename the records of
-        trainings that do not use it.
-        """
-        return _without_empty_lists(plain(self.config))
+        """What makes it what it is."""
+        return settings_of(self.config)
 
     @property
     def record(self) -> str:
@@ -132,23 +130,12 @@ def jobs_of(comparison: Comparison, epochs: Mapping[tuple[str, str], int] | None
 
 
 def _job(comparison: Comparison, data: str, variant: str, seed: int, epochs: int | None) -> CompareJob:
-    own = comparison.variants[variant]
-    recipe = own.get("recipe", comparison.recipe)
-    name = data.replace("{seed}", str(seed))
-    config = preset(
-        name, str(own.get("policy", "learned")), int(own.get("picks", 2)), recipe, model=str(own.get("model", POLICY))
-    )
-    said = {key: value for key, value in own.items() if key not in OF_VARIANT}
-    for settings in (comparison.settings, comparison.data[data], said):
-        for key, value in settings.items():
-            config = config if key == "seeds" else with_setting(config, key, value)
-    fit = dataclasses.replace(config.fit, seed=seed, epochs=config.fit.epochs if epochs is None else epochs)
-    return CompareJob(data, variant, seed, dataclasses.replace(config, fit=fit, grid={}))
-
-
-def _without_empty_lists(settings: Mapping[str, Any]) -> dict[str, Any]:
-    kept = {key: value for key, value in settings.items() if not isinstance(value, list) or value}
-    return {key: _without_empty_lists(value) if isinstance(value, Mapping) else value for key, value in kept.items()}
+    said: dict[str, Any] = {} if comparison.recipe is None else {"recipe": comparison.recipe}
+    for settings in (comparison.settings, comparison.data[data], comparison.variants[variant]):
+        said |= {SHORT_FOR.get(key, key): value for key, value in settings.items() if key != "seeds"}
+    said |= {"fit.seed": seed} | ({} if epochs is None else {"fit.epochs": epochs})
+    config = run_config(data.replace("{seed}", str(seed)), said, source=f"{comparison.name}, variant '{variant}'")
+    return CompareJob(data, variant, seed, complete(config).replace(grid={}))
 
 
 def label_of(data: str) -> str:

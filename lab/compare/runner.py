@@ -12,9 +12,11 @@ from typing import Any
 import lightning
 
 from lab.compare.plan import CompareJob, Comparison, jobs_of, label_of
+from lab.errors import save_errors
 from lab.ledger import JobOutcome, Ledger, read_record, run_jobs
+from lab.settings import run_ledger
 from policylearn.data.atomic import write_text
-from policylearn.settings import DataConfig, RunConfig
+from policylearn.settings import DataConfig, with_setting
 from policylearn.settings.provenance import commit, describe_machine, versions
 from policylearn.settings.run_files import HISTORY
 from policylearn.training import Source, load_source
@@ -47,9 +49,11 @@ class CompareRecord:
     versions: dict[str, str]
     config: dict[str, Any]
     test_mean_picks: float | None = None
-    """Picks per test graph, where the policy decides by itself when to stop."""
+    """Picks per test graph of version 0.2, whose policies could stop early; None since then."""
     curve: dict[str, list[float]] = field(default_factory=dict)
     """Loss and validation metric of each epoch; empty where a table's mean over several splits has none of its own."""
+    file: Path | None = field(default=None, compare=False)
+    """Where it was read from; not written."""
 
 
 def run_comparison(
@@ -74,24 +78,26 @@ def run_comparison(
         after: told each job that is over.
     """
     folder, runs = Path(folder), Path(runs)
-    ledger = Ledger(folder, RunConfig())
+    ledger = run_ledger(folder)
     epochs = equal_cost(comparison, folder, runs) if equal_seconds else None
     return run_jobs(
         ledger,
         jobs_of(comparison, epochs),
-        lambda job: perform(job, runs, callbacks_of(job)),
+        lambda job: perform(job, runs, callbacks_of(job), ledger),
         deadline=deadline,
         after=after,
     )
 
 
-def perform(job: CompareJob, runs: Path, callbacks: Sequence[lightning.Callback]) -> CompareRecord:
-    """Train, and say all about it."""
-    folder = runs / job.record
-    done = train(
-        job.config, load(job.config.data), folder, resume=folder.exists(), callbacks_of=lambda _title: callbacks
-    )
+def perform(
+    job: CompareJob, runs: Path, callbacks: Sequence[lightning.Callback] = (), ledger: Ledger | None = None
+) -> CompareRecord:
+    """Train, and say all about it; the errors of graphs go beside the record in the ledger."""
+    folder, source = runs / job.record, load(job.config.data)
+    done = train(job.config, source, folder, resume=folder.exists(), callbacks_of=lambda _title: callbacks)
     metrics = done.metrics
+    if ledger is not None and len(done.runs) == 1:
+        save_errors(ledger.path(job), source.dataset.task, done.runs[0])
     return CompareRecord(
         data=label_of(job.data),
         variant=job.variant,
@@ -104,12 +110,11 @@ def perform(job: CompareJob, runs: Path, callbacks: Sequence[lightning.Callback]
         epochs=metrics["epochs"],
         cpu_seconds=metrics["cpu_seconds"],
         parameters=metrics["parameters"],
-        dataset=describe_dataset(load(job.config.data).dataset),
+        dataset=describe_dataset(source.dataset),
         commit=commit(),
         machine=describe_machine(),
         versions=versions(),
         config=dict(job.settings),
-        test_mean_picks=metrics.get("test_mean_picks"),
         curve=read_curve(folder / HISTORY) if (folder / HISTORY).exists() else {},
     )
 
@@ -137,9 +142,8 @@ def equal_cost(comparison: Comparison, folder: Path, runs: Path) -> dict[tuple[s
     for (data, variant), job in jobs.items():
         key = f"{label_of(data)}/{variant}"
         if key not in known:
-            fit = replace(job.config.fit, epochs=PROBE_EPOCHS)
-            short = replace(job, config=replace(job.config, fit=fit))
-            known[key] = perform(short, runs / "probe", ()).cpu_seconds / PROBE_EPOCHS
+            short = replace(job, config=with_setting(job.config, "fit.epochs", PROBE_EPOCHS))
+            known[key] = perform(short, runs / "probe").cpu_seconds / PROBE_EPOCHS
             write_text(path, json.dumps(known, indent=2) + "\n")
     return {
         (data, variant): epochs_for(known, label_of(data), variant, comparison.reference, job.config.fit.epochs)
@@ -156,7 +160,7 @@ def load_records(folder: str | Path) -> list[CompareRecord]:
     """All records below a folder."""
     folder = Path(folder)
     return [
-        read_record(path, lambda content: CompareRecord(**content))
+        replace(read_record(path, lambda content: CompareRecord(**content)), file=path)
         for path in sorted(folder.glob("*/*.json"))
         if not path.name.startswith(".")
     ]

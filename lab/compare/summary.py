@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
 from lab.compare.runner import CompareRecord
+from lab.errors import paired_error
 from policylearn.data.pictures import new_picture
 from policylearn.wording import markdown_table
 
@@ -36,7 +37,7 @@ class VariantRow:
         difference_error: its standard error; NaN with fewer than two pairs.
         pairs: seeds that both have.
         needed: seeds that would tell a difference of `RESOLVED`; None where that is not known.
-        picks: mean picks per test graph where policies decide when to stop; None elsewhere.
+        graph_error: standard error of the difference over the test graphs; None where runs have no errors of graphs.
     """
 
     data: str
@@ -51,7 +52,7 @@ class VariantRow:
     difference_error: float = math.nan
     pairs: int = 0
     needed: int | None = None
-    picks: float | None = None
+    graph_error: float | None = None
 
     @property
     def clear(self) -> bool:
@@ -71,15 +72,15 @@ def summarise(records: Sequence[CompareRecord], reference: str) -> list[VariantR
     rows: list[VariantRow] = []
     for data in dict.fromkeys(record.data for record in records):
         own = [record for record in records if record.data == data]
-        base = {record.seed: record.test for record in own if record.variant == reference}
+        base = {record.seed: record for record in own if record.variant == reference}
         rows += [
-            _row([record for record in own if record.variant == variant], base, variant == reference)
+            _row([record for record in own if record.variant == variant], {} if variant == reference else base)
             for variant in dict.fromkeys(record.variant for record in own)
         ]
     return rows
 
 
-def _row(records: Sequence[CompareRecord], base: dict[int, float], is_reference: bool) -> VariantRow:
+def _row(records: Sequence[CompareRecord], base: Mapping[int, CompareRecord]) -> VariantRow:
     first = records[0]
     values = np.array([record.test for record in records])
     row = VariantRow(
@@ -91,29 +92,22 @@ def _row(records: Sequence[CompareRecord], base: dict[int, float], is_reference:
         standard_error(values),
         float(np.mean([record.valid for record in records])),
         float(np.mean([record.cpu_seconds for record in records])),
-        picks=_mean_picks(records),
     )
     sign = 1 if first.higher_is_better else -1
-    gains = np.array([sign * (record.test - base[record.seed]) for record in records if record.seed in base])
-    if is_reference or not len(gains):
+    pairs = [(record, base[record.seed]) for record in records if record.seed in base]
+    if not pairs:
         return row
+    gains = np.array([sign * (ours.test - theirs.test) for ours, theirs in pairs])
     error = standard_error(gains)
     spread = error * math.sqrt(len(gains))
-    needed = None if math.isnan(spread) else math.ceil((CLEAR * spread / RESOLVED) ** 2)
-    return VariantRow(
-        **{
-            **row.__dict__,
-            "difference": float(gains.mean()),
-            "difference_error": error,
-            "pairs": len(gains),
-            "needed": needed,
-        }
+    return replace(
+        row,
+        difference=float(gains.mean()),
+        difference_error=error,
+        pairs=len(gains),
+        needed=None if math.isnan(spread) else math.ceil((CLEAR * spread / RESOLVED) ** 2),
+        graph_error=paired_error(first.metric, [(ours.file, theirs.file) for ours, theirs in pairs]),
     )
-
-
-def _mean_picks(records: Sequence[CompareRecord]) -> float | None:
-    known = [record.test_mean_picks for record in records if record.test_mean_picks is not None]
-    return float(np.mean(known)) if known else None
 
 
 def standard_error(values: np.ndarray) -> float:
@@ -127,11 +121,11 @@ def to_markdown(rows: Sequence[VariantRow], reference: str) -> str:
         "data", "variant", "seeds", "test", "valid", f"better than {reference} by", "clear",
         f"seeds to tell {RESOLVED:g}", "processor s",
     )  # fmt: skip
-    if all(row.picks is None for row in rows):
+    if all(row.graph_error is None for row in rows):
         return markdown_table(headings, [_cells(row) for row in rows])
-    picks = ("" if row.picks is None else f"{row.picks:.2f}" for row in rows)
+    errors = ("" if row.graph_error is None else f"± {row.graph_error:.4f}" for row in rows)
     return markdown_table(
-        (*headings, "picks per graph"), [[*_cells(row), own] for row, own in zip(rows, picks, strict=True)]
+        (*headings, "over graphs"), [[*_cells(row), own] for row, own in zip(rows, errors, strict=True)]
     )
 
 

@@ -6,14 +6,19 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from lab.ledger import read_record
+from lab.ledger import read_content
 from lab.reproduce.declaration import Cell, Experiment, Table
 from lab.reproduce.records import SHOWN_APART, Record
+from lab.settings import read_settings, selection_of, settings_of
 from policylearn.settings.flat import differences, short_hash
-from policylearn.settings.run_config import POLICY, RunConfig
 
 FOLDER = "compare"
 """Below the results; ``python -m lab compare`` puts its records there."""
+COMPARE = "python -m lab compare"
+SAME = (
+    "metric", "higher_is_better", "valid", "test", "parameters", "dataset", "machine", "versions", "commit",
+)  # fmt: skip
+"""Fields that records of comparisons have too."""
 
 
 def take_over(root: Path, tables: Sequence[Table]) -> list[Record]:
@@ -28,11 +33,12 @@ def take_over(root: Path, tables: Sequence[Table]) -> list[Record]:
     for path in sorted((root / FOLDER).glob("*/*/*.json")):
         if path.name.startswith("."):
             continue
-        content = read_record(path, lambda fields: fields)
+        content = read_content(path)
+        content["config"] = read_settings(content["config"])
         cell = cells.get(experiment_of(content["config"]))
         if cell is not None:
             kind = short_hash(content["config"]), content["dataset"]["fingerprint"]
-            found.setdefault(kind, record_of(content, cell, path.parents[1].name))
+            found.setdefault(kind, record_of(content, cell, path))
     return list(found.values())
 
 
@@ -45,21 +51,21 @@ def cells_by_experiment(tables: Iterable[Table]) -> dict[Experiment, Cell]:
     return found
 
 
-def experiment_of(config: dict[str, Any]) -> Experiment:
-    """What a configuration trains, in the words of the tables."""
-    policy = config["selection"]
-    if config["model"] != POLICY:
-        return Experiment(config["data"]["name"], "", model=config["model"])
-    return Experiment(config["data"]["name"], policy["name"], policy["picks"])
+def experiment_of(settings: dict[str, Any]) -> Experiment:
+    """What a run trains, in the words of the tables."""
+    policy, data = selection_of(settings), settings["data"]["name"]
+    if not policy:
+        return Experiment(data, "", model=settings["model"])
+    return Experiment(data, policy["name"], policy.get("picks", 0))
 
 
-def record_of(content: dict[str, Any], cell: Cell, comparison: str) -> Record:
+def record_of(content: dict[str, Any], cell: Cell, path: Path) -> Record:
     """A record of a comparison as one of a cell; the first ones were kept without a curve."""
-    experiment, config = cell.experiment, content["config"]
-    paper, policy = experiment.config(), config["selection"]
-    changed = differences(config, paper, RunConfig())
+    config, paper = content["config"], cell.experiment.config()
+    changed = {key: ours for key, (ours, _) in differences(config, settings_of(paper)).items() if ours is not None}
+    policy = selection_of(config)
     return Record(
-        experiment=experiment,
+        experiment=cell.experiment,
         repeat="seed",
         number=content["seed"],
         table=cell.table,
@@ -67,24 +73,17 @@ def record_of(content: dict[str, Any], cell: Cell, comparison: str) -> Record:
         column=cell.column.slug,
         config=config,
         changed={key: value for key, value in changed.items() if key not in SHOWN_APART},
-        mode=policy["mode"] if experiment.learns else None,
-        estimator=policy["estimator"] if experiment.learns else None,
+        mode=policy.get("mode"),
+        estimator=policy.get("estimator"),
         epochs=content["epochs"],
         paper_epochs=paper.fit.epochs,
         schedule=None,
-        metric=content["metric"],
-        higher_is_better=content["higher_is_better"],
         best_epoch=content["best_epoch"],
-        valid=content["valid"],
-        test=content["test"],
         reported="valid",
         curve=content.get("curve", {}),
         seconds=content["cpu_seconds"],
-        parameters=content["parameters"],
-        dataset=content["dataset"],
-        machine=content["machine"],
-        versions=content["versions"],
-        commit=content["commit"],
         finished="",
-        command=f"python -m lab compare lab/comparisons/{comparison}.yaml",
+        command=f"{COMPARE} lab/comparisons/{path.parents[1].name}.yaml",
+        file=path,
+        **{key: content[key] for key in SAME},
     )

@@ -5,14 +5,15 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from policylearn.settings import RunConfig, with_setting
-from policylearn.settings.choices import LEARNING
-from policylearn.settings.run_config import POLICY
-from policylearn.training.presets import preset
+from lab.settings import selection_of, settings_of
+from policylearn.settings import RunConfig
+from policylearn.training.presets import run_config
 
+POLICY = "policy"
+"""The model of methods that are Policy-learn with some policy; every other name is that of a system."""
 Measure = Literal["metric", "train_ms", "test_ms", "test_ms_deterministic"]
 """What a run gives: the task's metric, or the milliseconds of a training epoch or of a pass over the test graphs."""
 Repeat = Literal["seed", "fold", "round"]
@@ -147,7 +148,7 @@ class Experiment:
     @property
     def learns(self) -> bool:
         """Whether picks are learned."""
-        return self.policy in LEARNING
+        return "estimator" in selection_of(settings_of(self.config()))
 
     @property
     def slug(self) -> str:
@@ -167,14 +168,14 @@ class Experiment:
 @functools.cache  # a report asks for the same ones over and over, and reading a YAML takes its time
 def paper_config(experiment: Experiment) -> RunConfig:
     """The paper's settings for an experiment."""
-    config = preset(experiment.dataset, experiment.policy, experiment.picks, model=experiment.model)
-    if experiment.model != POLICY and experiment.picks:
-        config = with_setting(config, "system.picks", experiment.picks)
-    if experiment.target is not None:
-        config = replace(config, data=replace(config.data, target=(experiment.target,)))
-    for key, value in experiment.settings:
-        config = with_setting(config, key, value)
-    return config
+    if experiment.model == POLICY:
+        given: dict[str, Any] = {"selection.name": experiment.policy}
+        picks = "selection.picks"
+    else:
+        given, picks = {"model": experiment.model}, "picks"
+    given |= {picks: experiment.picks} if experiment.picks else {}
+    given |= {} if experiment.target is None else {"data.target": [experiment.target]}
+    return run_config(experiment.dataset, given | dict(experiment.settings))
 
 
 @dataclass(frozen=True)

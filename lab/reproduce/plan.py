@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
 from lab.reproduce.declaration import ABSENT, Cell, Experiment, Repeat, Table
-from policylearn.settings import RunConfig, with_setting
-from policylearn.settings.choices import LEARNING
-from policylearn.settings.flat import OF_LEARNED, OF_POLICIES, flat, plain, short_hash
-from policylearn.settings.run_config import POLICY
+from lab.settings import settings_of
+from policylearn.models import complete
+from policylearn.settings import ConfigError, RunConfig, changed, with_setting
+from policylearn.settings.flat import differences, short_hash
+from policylearn.settings.schema import nested
 from policylearn.wording import hint, write_value
 
-"""Settings of the selection that only the learned policy has; other rows of the same command go without them."""
+REPEATED = ("fit.seed", "data.fold")
+"""What differs between the repeats of an experiment."""
+ESTIMATOR = "selection.estimator"
 
 
 @dataclass(frozen=True)
@@ -29,8 +32,8 @@ class Wish:
         seeds: how many seeds, folds or rounds; None takes the protocol's number.
         only: these alone.
         epochs: None takes the paper's.
-        settings: what to change, by dotted name.
-        estimators: of the learned policy; empty takes the settings' own.
+        settings: what to change, by dotted name; those of a model go to the rows whose model has them.
+        estimators: of policies that learn; empty takes the settings' own.
     """
 
     rows: tuple[str, ...] = ()
@@ -65,7 +68,7 @@ class Job:
     @property
     def name(self) -> str:
         """Of its record and run folder; another configuration has another name."""
-        return f"{self.cell.column.protocol.repeat}{self.repeat}-{short_hash(self.config)}"
+        return f"{self.cell.column.protocol.repeat}{self.repeat}-{short_hash(self.settings)}"
 
     @property
     def record(self) -> str:
@@ -75,7 +78,7 @@ class Job:
     @property
     def settings(self) -> dict[str, Any]:
         """What makes it what it is."""
-        return plain(self.config)
+        return settings_of(self.config)
 
     @property
     def title(self) -> str:
@@ -85,13 +88,16 @@ class Job:
 
 def plan(table: Table, wish: Wish) -> list[Job]:
     """All runs of the wish: the first repeat of every cell, then the second of every cell, and so on."""
-    cells = choose(table, wish)
+    taken: set[str] = set()
     jobs = [
         job
-        for cell in cells
-        for estimator in (wish.estimators if cell.row.method.policy in LEARNING and wish.estimators else (None,))
-        for job in jobs_of(cell, wish, estimator)
+        for cell in choose(table, wish)
+        for estimator in (wish.estimators if cell.experiment.learns and wish.estimators else (None,))
+        for job in jobs_of(cell, wish, estimator, taken)
     ]
+    for key, value in wish.settings.items():
+        if jobs and key not in taken:  # no row's model has it; the first one says what is wrong
+            complete(with_setting(jobs[-1].paper, key, value))
     return sorted(jobs, key=lambda job: job.repeat)  # a stable sort keeps the cells' order
 
 
@@ -102,57 +108,53 @@ def choose(table: Table, wish: Wish) -> list[Cell]:
         (wish.columns, [column.slug for column in table.columns], "column"),
     ):
         for word in words:
-            if not matching(word, known):
+            if not any(fnmatchcase(name, word) for name in known):
                 way_out = hint(word, known, f"there are {', '.join(known)}")
                 raise ValueError(f"table '{table.name}' has no {kind} '{word}'; {way_out}")
-    chosen = []
-    for cell in table.cells():
-        named = any(fnmatchcase(cell.row.slug, word) for word in wish.rows)
-        if wish.columns and not any(fnmatchcase(cell.column.slug, word) for word in wish.columns):
-            continue
-        if wish.rows and not named:
-            continue
-        if cell.printed.text not in ABSENT or cell.row.slug in wish.rows:
-            chosen.append(cell)
-    return chosen
 
+    def named(slug: str, words: Iterable[str]) -> bool:
+        return not words or any(fnmatchcase(slug, word) for word in words)
 
-def matching(word: str, known: Iterable[str]) -> list[str]:
-    """The names that a word or pattern stands for."""
-    return [name for name in known if fnmatchcase(name, word)]
-
-
-def jobs_of(cell: Cell, wish: Wish, estimator: str | None) -> list[Job]:
-    """The runs of one cell."""
-    experiment, protocol = cell.experiment, cell.column.protocol
-    paper = experiment.config()
-    config, schedule = shortened(paper, wish)
-    for key, value in wish.settings.items():
-        if is_read(key, experiment):
-            config = with_setting(config, key, value)
-    if estimator is not None:
-        config = with_setting(config, "selection.estimator", estimator)
     return [
-        Job(cell, experiment, repeat, repeated(config, protocol.repeat, repeat), paper, schedule)
-        for repeat in repeats(protocol.count, wish, protocol.repeat)
+        cell
+        for cell in table.cells()
+        if named(cell.row.slug, wish.rows)
+        and named(cell.column.slug, wish.columns)
+        and (cell.printed.text not in ABSENT or cell.row.slug in wish.rows)
     ]
 
 
-def is_read(key: str, experiment: Experiment) -> bool:
-    """Whether an experiment's model reads a setting: one command may change those of several rows."""
-    group, *inner = key.split(".")
-    if experiment.model != POLICY:
-        return group not in OF_POLICIES
-    if group == "system":
-        return False
-    return experiment.learns or not (group == "selection" and inner[0] in OF_LEARNED)
+def jobs_of(cell: Cell, wish: Wish, estimator: str | None, taken: set[str]) -> Iterator[Job]:
+    """The runs of one cell; settings that it has are added to ``taken``."""
+    paper = cell.experiment.config()
+    config, schedule = shortened(paper, wish)
+    of_run = {key: value for key, value in wish.settings.items() if is_of_run(key)}
+    config = changed(config, nested(of_run), "--set")
+    if estimator is not None:
+        config = with_setting(config, ESTIMATOR, estimator)
+    complete(config)  # says what is wrong before hours are spent
+    for key, value in wish.settings.items():
+        try:
+            candidate = config if key in of_run else with_setting(config, key, value)
+            complete(candidate)
+        except ConfigError:  # this row's model does not have it; another's may
+            continue
+        config = candidate
+        taken.add(key)
+    protocol = cell.column.protocol
+    for number in repeats(protocol.count, wish, protocol.repeat):
+        yield Job(cell, cell.experiment, number, repeated(config, protocol.repeat, number), paper, schedule)
+
+
+def is_of_run(key: str) -> bool:
+    """Whether every run has a setting, whatever its model."""
+    group = key.split(".")[0]
+    return group in RunConfig.__struct_fields__ and group != "system"
 
 
 def repeated(config: RunConfig, kind: Repeat, number: int) -> RunConfig:
     """The configuration of one seed, fold or round."""
-    if kind == "fold":
-        return replace(config, data=replace(config.data, fold=number))
-    return replace(config, fit=replace(config.fit, seed=number))
+    return with_setting(config, "data.fold" if kind == "fold" else "fit.seed", number)
 
 
 def repeats(count: int, wish: Wish, kind: str) -> Sequence[int]:
@@ -173,51 +175,40 @@ def shortened(paper: RunConfig, wish: Wish) -> tuple[RunConfig, str | None]:
         return paper, None
     if wish.epochs < 1:
         raise ValueError(f"--epochs must be >= 1 (got {wish.epochs})")
-    config = with_setting(paper, "fit.epochs", wish.epochs)
-    every, full = paper.optim.decay_every, paper.fit.epochs
-    if paper.optim.schedule == "milestones":
-        return shortened_milestones(paper, config, wish)
-    if not every or wish.epochs >= full or "optim.decay_every" in wish.settings:
+    config, share = with_setting(paper, "fit.epochs", wish.epochs), wish.epochs / paper.fit.epochs
+
+    def scaled(epochs: int) -> int:
+        return max(1, round(epochs * share))
+
+    optim = paper.optim
+    by_milestones = optim.schedule == "milestones"
+    key = "optim.milestones" if by_milestones else "optim.decay_every"
+    if share >= 1 or key in wish.settings or not (by_milestones or optim.decay_every):
         return config, None
-    scaled = max(1, round(every * wish.epochs / full))
-    schedule = f"learning rate decayed every {scaled} epochs instead of {every}, in proportion to the epochs"
-    return with_setting(config, "optim.decay_every", scaled), schedule
+    if by_milestones:
+        epochs = list(map(scaled, optim.milestones))
+        told = f"at epochs {epochs} instead of {list(optim.milestones)}"
+        return with_setting(config, key, epochs), f"learning rate decayed {told}, in proportion to the epochs"
+    told = f"every {scaled(optim.decay_every)} epochs instead of {optim.decay_every}"
+    shorter = with_setting(config, key, scaled(optim.decay_every))
+    return shorter, f"learning rate decayed {told}, in proportion to the epochs"
 
 
-def shortened_milestones(paper: RunConfig, config: RunConfig, wish: Wish) -> tuple[RunConfig, str | None]:
-    """The same for rates that fall at given epochs."""
-    given, full = paper.optim.milestones, paper.fit.epochs
-    if config.fit.epochs >= full or "optim.milestones" in wish.settings:
-        return config, None
-    scaled = [max(1, round(epoch * config.fit.epochs / full)) for epoch in given]
-    schedule = f"learning rate decayed at epochs {scaled} instead of {list(given)}, in proportion to the epochs"
-    return with_setting(config, "optim.milestones", scaled), schedule
-
-
-def command_of(table: str, cell: Cell, config: RunConfig, paper: RunConfig, numbers: Sequence[int]) -> str:
-    """The command that repeats the runs of these seeds or folds.
+def command_of(cell: Cell, settings: Mapping[str, Any], numbers: Sequence[int]) -> str:
+    """The command that repeats the runs of these seeds, folds or rounds.
 
     Args:
-        table: the cell's.
         cell: the figure.
-        config: of the run.
-        paper: the paper's own settings.
-        numbers: which seeds, folds or rounds.
+        settings: of the runs.
+        numbers: which of them.
     """
-    words = ["python", "-m", "lab", "reproduce", table, "--columns", cell.column.slug, "--rows", cell.row.slug]
+    paper, epochs = cell.experiment.config(), int(settings["fit"]["epochs"])
+    words = ["python -m lab reproduce", cell.table, "--columns", cell.column.slug, "--rows", cell.row.slug]
     words += ["--only", *map(str, numbers)]
-    ours, theirs = flat(config), flat(paper)
-    if config.fit.epochs != paper.fit.epochs:
-        words += ["--epochs", str(config.fit.epochs)]
-    given = {key: value for key, value in ours.items() if value != theirs.get(key)}
-    for key in ("fit.seed", "data.fold", "fit.epochs"):
-        given.pop(key, None)
-    scaled, _ = shortened(paper, Wish(epochs=config.fit.epochs))
-    for key in ("optim.decay_every", "optim.milestones"):
-        if key in given and given[key] == flat(scaled)[key]:
-            given.pop(key)
-    if "selection.estimator" in given:
-        words += ["--estimator", str(given.pop("selection.estimator"))]
-    if given:
-        words += ["--set", *(shlex.quote(f"{key}={write_value(value)}") for key, value in sorted(given.items()))]
-    return " ".join(words)
+    words += [] if epochs == paper.fit.epochs else ["--epochs", str(epochs)]
+    base, _ = shortened(paper, Wish(epochs=epochs))
+    changes = {key: ours for key, (ours, _) in differences(settings, settings_of(base)).items() if ours is not None}
+    given = {key: value for key, value in changes.items() if key not in REPEATED}
+    words += ["--estimator", given.pop(ESTIMATOR)] if ESTIMATOR in given else []
+    told = [shlex.quote(f"{key}={write_value(value)}") for key, value in given.items()]
+    return " ".join([*words, *(["--set", *told] if told else [])])

@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from lab.ledger import Ledger, read_record
 from lab.reproduce.declaration import Experiment, Repeat
-from lab.reproduce.plan import Job
-from policylearn.settings import RunConfig
+from lab.reproduce.plan import ESTIMATOR, REPEATED, Job
+from lab.settings import read_settings, run_ledger
 
 RUNS = "runs"
-PICTURES = "pictures"
 NAMES = re.compile(r"(seed|fold|round)\d+-[0-9a-f]{8}\.json")
 """Of records; other files may lie beside them."""
-REPEATED = ("fit.seed", "data.fold")
-"""What differs between the repeats of an experiment."""
-SHOWN_APART = (*REPEATED, "fit.epochs", "selection.estimator", "selection.mode")
+SHOWN_APART = (*REPEATED, "fit.epochs", ESTIMATOR, "selection.mode")
 """Settings that have fields of their own in a record."""
 
 
@@ -33,7 +30,7 @@ class Record:
         table: of the cell for which it was run; other tables may show it too.
         row: likewise.
         column: likewise.
-        config: the whole configuration.
+        config: the whole configuration, in today's form.
         changed: settings in which it departs from the paper's, by dotted name.
         mode: of the learned policy; None for others.
         estimator: likewise.
@@ -55,6 +52,7 @@ class Record:
         commit: of this code.
         finished: when, in UTC.
         command: what repeats it.
+        file: where it was read from; not written.
     """
 
     experiment: Experiment
@@ -85,25 +83,25 @@ class Record:
     commit: str
     finished: str
     command: str
+    file: Path | None = field(default=None, compare=False)
 
     @classmethod
     def of(cls, content: dict[str, Any]) -> Record:
         """From the fields of a file."""
-        experiment = dict(content.pop("experiment"))
+        experiment, config = dict(content.pop("experiment")), read_settings(content.pop("config"))
         settings = tuple((key, value) for key, value in experiment.pop("settings"))
-        return cls(experiment=Experiment(**experiment, settings=settings), **content)
+        return cls(experiment=Experiment(**experiment, settings=settings), config=config, **content)
 
 
 def open_ledger(root: str | Path) -> Ledger:
     """The ledger of a results folder: ``<root>/<dataset>/<experiment>/<repeat><number>-<hash>.json``."""
-    root = Path(root)
-    return Ledger(root, RunConfig())
+    return run_ledger(root)
 
 
 def load_records(ledger: Ledger) -> list[Record]:
     """All records, in the order of their paths."""
     paths = sorted(path for path in ledger.root.glob("*/*/*.json") if NAMES.fullmatch(path.name))
-    return [read_record(path, Record.of) for path in paths]
+    return [replace(read_record(path, Record.of), file=path) for path in paths]
 
 
 def run_folder(ledger: Ledger, job: Job) -> Path:

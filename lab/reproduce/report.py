@@ -2,40 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from lab.ledger import Ledger, LedgerError
-from lab.reproduce.comparisons import take_over
-from lab.reproduce.declaration import Cell, Column, Experiment, Table
-from lab.reproduce.pictures import draw_curves, draw_table
+from lab.reproduce.claims import CLAIMS, claim_line, shown
+from lab.reproduce.comparisons import COMPARE, take_over
+from lab.reproduce.declaration import ABSENT, Cell, Experiment, Table
 from lab.reproduce.plan import command_of
-from lab.reproduce.records import PICTURES, Record, load_records
-from lab.reproduce.summary import Groups, RunGroup, choose_groups, difference, group_records, verdict
+from lab.reproduce.records import Record, load_records
+from lab.reproduce.summary import Groups, RunGroup, group_records, verdict
+from lab.settings import settings_of
 from policylearn.data.atomic import write_text
-from policylearn.settings import RunConfig, changed
+from policylearn.settings.flat import flat
 from policylearn.wording import markdown_table, write_value
-
-PER_CENT = ("accuracy", "rocauc")
 
 HEAD = """# Results
 
 Made by `python -m lab reproduce --report` from the records below `{root}/`, one JSON per run; not written by hand.
 
-- **paper**: as printed. "-" and "N/A" were not reported, "OOM" did not fit into memory.
 - **ours**: mean ± deviation over the runs. Seeds: the test metric at the best validation epoch. Folds: each fold's
   metric at the best epoch of the mean validation curve. The deviation has n below the root.
+- **one line per method**: the best-funded runs; with equal funding those nearest to the paper's settings, then those
+  with the best validation metric. All others are folded below their table.
 - **epochs**: ours of the paper's. With fewer, the learning rate's steps are brought forward in proportion.
-- **settings**: what was chosen of the paper's grid, on validation; a value with † is not in that grid.
-- **verdict**: *within one deviation* of the paper (the paper's; ours where it prints none), else *better* or *worse*.
-  *Reduced budget*: fewer epochs or fewer repeats than the paper's, with what it looks like so far. *Another machine*:
-  times that compare with each other only.
-- A command finds its runs done where their records are there; with `--results FOLDER` it runs them from the start.
+- **settings**: what differs from the paper's, chosen on validation; a value with † is not in the paper's grid.
+- **verdict**: *within one deviation of the paper* (ours where it prints none), *better* or *worse*.
+"""
+CLAIM_HEAD = """## What the paper claims
+
+`python -m lab reproduce` with the words of the last column runs the cells of a line at the paper's budget; *ahead* is
+the gain of the last method over the one before it, with its standard error; *runs* are those of the least funded one.
 """
 
 
 def write_report(ledger: Ledger, tables: Sequence[Table]) -> Path:
-    """Write RESULTS.md beside the ledger's folder, and its pictures into the folder.
+    """Write RESULTS.md beside the ledger's folder.
 
     Args:
         ledger: the records.
@@ -48,13 +53,6 @@ def write_report(ledger: Ledger, tables: Sequence[Table]) -> Path:
             f"{ledger.root}: holds no records, so there is nothing to report and {path} is left as it is; give the"
             " folder of the records with --results, or run a table first"
         )
-    groups = group_records(records)
-    folder = ledger.root / PICTURES
-    for table in tables:
-        if has_figures(table, groups):
-            draw_table(table, groups, folder / f"{table.name}.png")
-    for dataset in datasets_with_curves(groups):
-        draw_curves(dataset, groups, folder / curves_file(dataset))
     write_text(path, make_report(records, tables, ledger.root.name))
     return path
 
@@ -67,178 +65,129 @@ def make_report(records: Iterable[Record], tables: Sequence[Table], root: str) -
         tables: what to report on.
         root: the name of the ledger's folder.
     """
-    groups = group_records(records)
-    parts = [HEAD.format(root=root), overview(tables, groups), contest(groups)]
-    parts += [section(table, groups, root) for table in tables]
-    curves = [f"![{name}]({root}/{PICTURES}/{curves_file(name)})" for name in datasets_with_curves(groups)]
-    if curves:
-        parts.append("## Validation curves\n\n" + "\n\n".join(curves) + "\n")
-    return "\n".join(part for part in parts if part)
-
-
-def overview(tables: Sequence[Table], groups: Groups) -> str:
-    """How many cells of each table have come out how."""
-    kinds = ("within one deviation", "better", "worse", "reduced budget", "not run", "needs data")
-    rows = []
+    groups, by_name = group_records(records), {table.name: table for table in tables}
+    lines = [claim_line(claim, by_name[claim.table], groups) for claim in CLAIMS if claim.table in by_name]
+    headings = ("claim", "data", "paper", "ours", "ahead", "runs", "command")
+    parts = [HEAD.format(root=root)]
+    parts += [CLAIM_HEAD, markdown_table(headings, without_repeats(lines)) + "\n"] if lines else []
+    seen: set[Experiment] = set()
     for table in tables:
-        counts = dict.fromkeys([*kinds, "other"], 0)
-        for cell in table.cells():
-            kind = verdict(cell, headline(cell, groups)).split(" (")[0]
-            counts[kind if kind in kinds else "other"] += 1
-        rows.append([f"[{table.name}](#{table.name})", table.title, *(str(n) if n else "" for n in counts.values())])
-    return "## All tables, by cells\n\n" + markdown_table(["table", "shows", *kinds, "other"], rows) + "\n"
-
-
-def headline(cell: Cell, groups: Groups) -> RunGroup | None:
-    """The group that counts for a cell in the overview: no departure before some, then the usual rank."""
-    chosen, _ = choose_groups(groups.get(cell.experiment, []))
-    return max(chosen, key=lambda g: (not g.departures, len(g.records), g.first.epochs), default=None)
-
-
-def section(table: Table, groups: Groups, root: str) -> str:
-    """One table of the paper with ours beside it, how to get ours, and what to know of its data."""
-    parts = [
-        f'<a id="{table.name}"></a>\n\n## {table.title}\n',
-        f"The paper's `{table.label}`. {table.note}".strip() + "\n",
-    ]
-    commands: list[str] = []
-    notes: list[str] = []
-    for column in table.columns:
-        cells = [cell for cell in table.cells() if cell.column == column]
-        rows = [line for cell in cells for line in cell_lines(cell, groups, commands, notes)]
-        direction = "higher" if column.higher_is_better else "lower"
-        parts.append(f"**{column.title}**, {direction} is better, {column.protocol}, data `{data_of(column)}`\n")
-        headings = ("method", "paper", "ours", "runs", "epochs", "mode, estimator", "settings", "verdict")
-        parts.append(markdown_table(headings, rows) + "\n")
-        if column.needs:
-            parts.append(f"Needs {column.needs}.\n")
-    parts += [f"{note}\n" for note in dict.fromkeys(notes)]
-    if has_figures(table, groups):
-        parts.append(f"![{table.title}]({root}/{PICTURES}/{table.name}.png)\n")
-    if commands:
-        parts.append("```sh\n" + "\n".join(commands) + "\n```\n")
+        parts.append(section(table, groups, seen))
+        seen |= {cell.experiment for cell in table.cells()}
     return "\n".join(parts)
 
 
-def data_of(column: Column) -> str:
-    """The dataset with its target."""
-    return column.dataset if column.target is None else f"{column.dataset} {column.target}"
+def without_repeats(lines: Sequence[list[str]]) -> list[list[str]]:
+    """Lines of a table whose first cell is left empty where it says the same as the line above."""
+    above = ["", *(line[0] for line in lines)]
+    return [["" if line[0] == before else line[0], *line[1:]] for before, line in zip(above, lines, strict=False)]
 
 
-def cell_lines(cell: Cell, groups: Groups, commands: list[str], notes: list[str]) -> Iterator[list[str]]:
-    """The lines of a cell: one per group that stands for it; commands and notes are added to the lists."""
-    experiment = cell.experiment
-    chosen, tried = choose_groups(groups.get(experiment, []))
-    if cell.row.method.note:
-        notes.append(f"{cell.row.method.name}: {cell.row.method.note}.")
-    if not chosen:
-        epochs = "" if cell.column.measure != "metric" else f"0 of {experiment.config().fit.epochs}"
-        yield [cell.row.title, cell.printed.text, "", "", epochs, "", "", verdict(cell, None)]
-        return
-    for group in chosen:
-        first, protocol = group.first, cell.column.protocol
-        repeats = f"{len(group.records)} of {protocol}"
-        epochs = f"{first.epochs} of {first.paper_epochs}" if first.valid is not None else ""
-        way = f"{first.mode}, {first.estimator}" if first.mode else ""
-        figures = [shown(cell, group), repeats, epochs, way, settings_of(group)]
-        yield [cell.row.title, cell.printed.text, *figures, verdict(cell, group)]
-        numbers = [record.number for record in group.records]
-        commands += [f"# {cell.column.slug}, {cell.row.title}{f', {way}' if way else ''}: {shown(cell, group)}"]
-        commands += [command_of(cell.table, cell, config_of(first), experiment.config(), numbers)]
-        if first.dataset["caveat"]:
-            notes.append(f"Data: `{first.dataset['name']}`: {first.dataset['caveat']}.")
-        if first.schedule:
-            notes.append(f"{first.epochs} of {first.paper_epochs} epochs: {first.schedule}.")
-    if tried:
-        listed = "; ".join(
-            f"{settings_of(group) or 'as preset'}, {len(group.records)} runs, {group.first.epochs} epochs:"
-            f" {group.valid * cell.column.factor:.{cell.printed.digits + 1}f}"
-            for group in tried
-            if group.valid is not None
-        )
-        notes.append(f"{cell.column.title}, {cell.row.title}: also tried, with their validation figure: {listed}.")
+def section(table: Table, groups: Groups, seen: set[Experiment]) -> str:
+    """One table of the paper with ours beside it; what an earlier table has shown is not repeated."""
+    parts = [f'<a id="{table.name}"></a>\n\n## {table.title}\n']
+    about = [f"The paper's `{table.label}`."] + ([table.note] if table.note else [])
+    cells = [cell for cell in table.cells() if cell.experiment not in seen]
+    about += ["Methods that a table above has are not repeated."] if len(cells) < len(list(table.cells())) else []
+    run = [cell for cell in cells if groups.get(cell.experiment)]
+    missing = [cell for cell in cells if cell not in run and cell.printed.text not in ABSENT]
+    parts.append(" ".join(about) + "\n")
+    if run:
+        headings = ("data", "method", "paper", "ours", "runs", "epochs", "settings", "verdict")
+        lines = [
+            [data_of(cell), cell.row.title, cell.printed.text, *figures(cell, best), verdict(cell, best)]
+            for cell in run
+            for best in groups[cell.experiment][:1]
+        ]
+        parts.append(markdown_table(headings, without_repeats(lines)) + "\n")
+    if missing:
+        names = [
+            f"{cell.column.slug} {cell.row.title}" if len(table.columns) > 1 else cell.row.title for cell in missing
+        ]
+        parts.append(f"Not run: {'; '.join(names)}.\n")
+    parts += [f"Needs {column.needs}.\n" for column in table.columns if column.needs]
+    if run:
+        parts += ["<details><summary>Commands, notes and other runs</summary>\n", *folded(run, groups), "</details>\n"]
+    return "\n".join(parts)
 
 
-def config_of(record: Record) -> RunConfig:
-    """A record's configuration."""
-    return changed(RunConfig(), record.config, f"the record of {record.experiment.slug}")
+def folded(cells: Sequence[Cell], groups: Groups) -> list[str]:
+    """The commands of the lines, what must be known of data and methods, and all other runs."""
+    best = [groups[cell.experiment][0] for cell in cells]
+    commands = joined("--columns", joined("--rows", dict.fromkeys(map(repeating, cells, best))))
+    parts = ["```sh\n" + "\n".join(commands) + "\n```\n"]
+    notes = [f"{cell.row.method.name}: {cell.row.method.note}." for cell in cells if cell.row.method.note]
+    notes += [
+        f"Data: `{group.first.dataset['name']}`: {group.first.dataset['caveat']}."
+        for group in best
+        if group.first.dataset["caveat"]
+    ]
+    parts += [f"- {note}" for note in dict.fromkeys(notes)] + ([""] if notes else [])
+    others = [
+        [data_of(cell), cell.row.title, *figures(cell, group)]
+        for cell in cells
+        for group in groups[cell.experiment][1:]
+    ]
+    if others:
+        headings = ("data", "method", "ours", "runs", "epochs", "settings")
+        parts.append(markdown_table(headings, without_repeats(others)) + "\n")
+    return parts
 
 
-def shown(cell: Cell, group: RunGroup) -> str:
-    """Our figure with as many digits as the paper's; a deviation only where there are two runs."""
-    factor, digits = cell.column.factor, cell.printed.digits or 2
-    deviation = f"±{group.deviation * factor:.{digits}f}" if len(group.records) > 1 else ""
-    return f"{group.mean * factor:.{digits}f}{deviation}"
+def figures(cell: Cell, group: RunGroup) -> list[str]:
+    """Our figure, how often and how long it was trained, and with which settings."""
+    first = group.first
+    epochs = f"{first.epochs} of {first.paper_epochs}" if first.valid is not None else ""
+    return [shown(cell, group), f"{len(group.records)} of {cell.column.protocol}", epochs, settings_text(group)]
 
 
-def settings_of(group: RunGroup) -> str:
-    """What was changed, with a mark on what the paper's grid does not hold."""
-    outside = dict(group.departures)
-    return ", ".join(
-        f"{short_name(key)} {write_value(value)}{'†' if key in outside else ''}" for key, value in group.changed.items()
-    )
+def data_of(cell: Cell) -> str:
+    """The column with its direction."""
+    return f"{cell.column.title} {'↑' if cell.column.higher_is_better else '↓'}"
+
+
+def repeating(cell: Cell, group: RunGroup) -> str:
+    """The command that repeats a group."""
+    first = group.first
+    if not group.of_today:
+        return f"# an option is gone; at commit {first.commit[:7]}: {first.command}"
+    if COMPARE in first.command:
+        return first.command
+    return command_of(cell, first.config, [record.number for record in group.records])
+
+
+def joined(option: str, commands: Iterable[str]) -> list[str]:
+    """Commands that differ in the words of one option alone as one command with all of these words."""
+    found: dict[tuple[str, ...], list[str]] = {}
+    for command in commands:
+        at = re.search(rf"(?<= {option} )\w\S*( \w\S*)*", command)
+        key = (command,) if at is None else (command[: at.start()], command[at.end() :])
+        found.setdefault(key, []).append("" if at is None else at[0])
+    return [" ".join(words).join(key) if len(key) > 1 else key[0] for key, words in found.items()]
+
+
+def settings_text(group: RunGroup) -> str:
+    """Estimator, mode, and what was changed, with a mark on what the paper's grid does not hold."""
+    first, outside = group.first, group.departures
+    words = [first.estimator] if first.estimator else []
+    words += ["paper mode"] if first.mode == "paper" else []
+    changed = without_recipe(first.experiment, group.changed)
+    words += [
+        f"{short_name(key)} {write_value(value)}{'†' if key in outside else ''}" for key, value in changed.items()
+    ]
+    return ", ".join(words)
+
+
+def without_recipe(experiment: Experiment, changed: dict[str, Any]) -> dict[str, Any]:
+    """Changes without those that a recipe brings with it, where one is among them."""
+    if "recipe" not in changed:
+        return changed
+    whole = replace(experiment, settings=(*experiment.settings, ("recipe", changed["recipe"])))
+    brought = flat(settings_of(whole.config()))
+    return {key: value for key, value in changed.items() if key == "recipe" or brought.get(key) != value}
 
 
 def short_name(key: str) -> str:
     """A setting's own name; one of a transform with the name of the transform."""
     transform = key.removeprefix("data.transforms.")
     return transform if transform != key else key.split(".")[-1]
-
-
-def contest(groups: Groups) -> str:
-    """Learned against random picks, wherever both were run with the same number of epochs."""
-    rows = []
-    for experiment in sorted(groups, key=lambda e: (e.dataset, e.slug)):
-        if not experiment.learns or experiment.measure != "metric":
-            continue
-        twin = Experiment(experiment.dataset, "random", experiment.picks, experiment.target, experiment.settings)
-        for learned in choose_groups(groups[experiment])[0]:
-            for random in choose_groups(groups.get(twin, []))[0]:
-                found = difference(learned, random)
-                if found is None:
-                    continue
-                first = learned.first
-                factor, digits = (100.0, 2) if first.metric in PER_CENT else (1.0, 4)
-                name = " ".join([experiment.dataset, *([experiment.target] if experiment.target else [])])
-                values = [f"{group.mean * factor:.{digits}f} ({len(group.values)})" for group in (learned, random)]
-                values += [
-                    f"{found.better_by * factor:+.{digits}f}",
-                    f"{found.error * factor:.{digits}f}",
-                    "yes" if found.clear else "no",
-                ]
-                rows.append(
-                    [name, f"{experiment.picks}", f"{first.mode}, {first.estimator}", str(first.epochs), *values]
-                )
-    if not rows:
-        return ""
-    headings = (
-        "data",
-        "T",
-        "mode, estimator",
-        "epochs",
-        "learned (n)",
-        "random (n)",
-        "better by",
-        "standard error",
-        "clear",
-    )
-    return (
-        "## Learned against random picks\n\nClear: better by more than the standard error of the difference.\n\n"
-        + markdown_table(headings, rows)
-        + "\n"
-    )
-
-
-def has_figures(table: Table, groups: Groups) -> bool:
-    """Whether any cell has been run."""
-    return any(cell.experiment in groups for cell in table.cells())
-
-
-def datasets_with_curves(groups: Groups) -> list[str]:
-    """Names of datasets that were trained on."""
-    return sorted({e.dataset for e, found in groups.items() if any(group.first.curve for group in found)})
-
-
-def curves_file(dataset: str) -> str:
-    """The name of a dataset's picture of curves; of one that is a path, its last part is taken."""
-    return f"curves-{Path(dataset).stem}.png"

@@ -5,19 +5,19 @@ from __future__ import annotations
 import shutil
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 import lightning
 
+from lab.errors import save_errors
 from lab.ledger import JobOutcome, Ledger, OutOfTimeError, run_jobs
 from lab.reproduce.plan import Job, command_of
 from lab.reproduce.records import SHOWN_APART, Record, run_folder
 from lab.reproduce.timing import measure_ms
-from policylearn.settings import DataConfig, RunConfig
-from policylearn.settings.flat import differences, plain
+from lab.settings import selection_of, settings_of
+from policylearn.settings import DataConfig
+from policylearn.settings.flat import differences
 from policylearn.settings.provenance import commit, describe_machine, versions
 from policylearn.settings.run_files import HISTORY
 from policylearn.training import Source, fit, load_run, load_source
@@ -69,22 +69,22 @@ def run_table(
     kept: list[tuple[DataConfig, Source]] = []  # one dataset at a time
 
     def run(job: Job) -> Record:
-        data = replace(job.config.data, fold=None, transforms={})
+        data = job.config.data.replace(fold=None, transforms={})
         if not kept or kept[0][0] != data:
             kept[:] = [(data, load_source(data))]
         stop = [] if deadline is None else [BudgetCallback(deadline)]
-        return perform(job, kept[0][1], run_folder(ledger, job), [*callbacks_of(job), *stop])
+        return perform(job, kept[0][1], ledger, [*callbacks_of(job), *stop])
 
     return run_jobs(ledger, jobs, run, deadline=deadline, after=after)
 
 
-def perform(job: Job, source: Source, folder: Path, callbacks: Sequence[lightning.Callback]) -> Record:
+def perform(job: Job, source: Source, ledger: Ledger, callbacks: Sequence[lightning.Callback]) -> Record:
     """Train or measure, and say all about it.
 
     Args:
         job: what.
         source: its data.
-        folder: of the run.
+        ledger: beside whose record the errors of graphs go.
         callbacks: of the training.
     """
     if job.experiment.measure != "metric":
@@ -94,11 +94,12 @@ def perform(job: Job, source: Source, folder: Path, callbacks: Sequence[lightnin
         figures = nothing | {"test": value, "seconds": time.perf_counter() - started}
         return record_of(job, figures, describe_dataset(source.dataset), versions(), "test", {})
     parts = parts_of(source.dataset.splits) if job.cell.column.protocol.repeat == "fold" else ("valid",)
-    fold = job.config.data.fold or 0
+    fold, folder = job.config.data.fold or 0, run_folder(ledger, job)
     done = fit(job.config, source, folder, fold=fold, resume=True, callbacks=callbacks, every_epoch=parts)
     run = load_run(folder)
     curve = read_curve(folder / HISTORY)
     record = record_of(job, done.metrics, run.facts.dataset, run.facts.versions, parts[-1], curve)
+    save_errors(ledger.path(job), source.dataset.task, done)
     shutil.rmtree(folder / CHECKPOINTS, ignore_errors=True)  # several times the weights, and of no more use
     return record
 
@@ -112,9 +113,11 @@ def record_of(
     curve: dict[str, list[float]],
 ) -> Record:
     """A job's record."""
-    cell, config, learned = job.cell, job.config, job.experiment.learns
+    cell, settings, policy = job.cell, job.settings, selection_of(job.settings)
     apart = (*SHOWN_APART, *(("optim.decay_every", "optim.milestones") if job.schedule else ()))
-    changed = {key: value for key, value in differences(config, job.paper, RunConfig()).items() if key not in apart}
+    changed = {
+        key: ours for key, (ours, _) in differences(settings, settings_of(job.paper)).items() if key not in apart
+    }
     return Record(
         experiment=job.experiment,
         repeat=cell.column.protocol.repeat,
@@ -122,11 +125,11 @@ def record_of(
         table=cell.table,
         row=cell.row.slug,
         column=cell.column.slug,
-        config=plain(config),
+        config=settings,
         changed=changed,
-        mode=config.selection.mode if learned else None,
-        estimator=config.selection.estimator if learned else None,
-        epochs=config.fit.epochs,
+        mode=policy.get("mode"),
+        estimator=policy.get("estimator"),
+        epochs=job.config.fit.epochs,
         paper_epochs=job.paper.fit.epochs,
         schedule=job.schedule,
         metric=cell.column.metric,
@@ -143,5 +146,5 @@ def record_of(
         versions=versions,
         commit=commit(),
         finished=datetime.now(UTC).isoformat(timespec="seconds"),
-        command=command_of(cell.table, cell, config, job.paper, [job.repeat]),
+        command=command_of(cell, settings, [job.repeat]),
     )

@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from lab.errors import paired_error
 from lab.reproduce.declaration import Cell, Experiment
-from lab.reproduce.records import REPEATED, Record
+from lab.reproduce.plan import REPEATED
+from lab.reproduce.records import Record
+from lab.settings import is_of_today
 from policylearn.settings.flat import flat
-from policylearn.settings.run_config import RunConfig
 from policylearn.training.folds import combine_folds
 
 SELECTION_RATE = "optim.selection_learning_rate"
 """A setting that only the learned policy reads, though a command may give it to other rows too."""
+
+TELLING = 10
+"""With less than one part in so many of the paper's epochs, figures are not compared with the paper's."""
 
 
 @dataclass(frozen=True)
@@ -69,18 +74,46 @@ class RunGroup:
         return {key: value for key, value in sorted(self.first.changed.items()) if key not in unread}
 
     @property
-    def departures(self) -> tuple[tuple[str, Any], ...]:
+    def departures(self) -> dict[str, Any]:
         """Changed settings that do not lie in the paper's own grid."""
         grid: dict[str, list[Any]] = self.first.config.get("grid", {})
-        return tuple((key, value) for key, value in self.changed.items() if value not in grid.get(key, []))
+        return {key: value for key, value in self.changed.items() if value not in grid.get(key, [])}
 
     @property
-    def seconds(self) -> float:
-        return sum(record.seconds for record in self.records)
+    def training(self) -> str:
+        """Epochs and departures that have nothing to do with the picks; what a fair comparison has in common."""
+        epochs = "whole" if self.is_whole else self.first.epochs
+        return repr([epochs, {key: value for key, value in self.departures.items() if not of_picks(key)}])
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether it has at least the paper's epochs."""
+        return self.first.epochs >= self.first.paper_epochs
+
+    @cached_property
+    def of_today(self) -> bool:
+        """Whether it can be repeated with this version."""
+        return is_of_today(self.first.config)
+
+    @property
+    def rank(self) -> tuple[bool, bool, int, int, float]:
+        """What makes it stand for its experiment: funding, then nearness to the paper's settings, then validation.
+
+        Test metrics are not looked at.
+        """
+        sign = 1.0 if self.first.higher_is_better else -1.0
+        valid = -math.inf if self.valid is None else sign * self.valid
+        funding = len(self.records) * self.first.epochs
+        return self.of_today, self.is_whole, funding, -len(self.departures), valid
 
 
 Groups = dict[Experiment, list[RunGroup]]
 """The groups of each experiment."""
+
+
+def of_picks(key: str) -> bool:
+    """Whether a setting is about picks alone."""
+    return key.startswith("selection.") or key == SELECTION_RATE
 
 
 def exact(curve: list[float]) -> list[float]:
@@ -88,61 +121,39 @@ def exact(curve: list[float]) -> list[float]:
     return [float(np.float32(value)) for value in curve]
 
 
-def group_records(records: Iterable[Record]) -> dict[Experiment, list[RunGroup]]:
-    """Records by experiment, and below by configuration and data, in an order that does not depend on time."""
+def group_records(records: Iterable[Record]) -> Groups:
+    """Records by experiment, and below by configuration and data, best funded first."""
     found: dict[tuple[Experiment, str], list[Record]] = {}
-    usual = flat(RunConfig())
     for record in records:
-        # Settings that came after a record was written are as by default.
-        known = usual | flat(record.config)
-        settings = {key: value for key, value in known.items() if key not in REPEATED}
+        settings = {key: value for key, value in flat(record.config).items() if key not in REPEATED}
         kind = repr([sorted(settings.items()), record.dataset["fingerprint"]])
         found.setdefault((record.experiment, kind), []).append(record)
-    groups: dict[Experiment, list[RunGroup]] = {}
+    groups: Groups = {}
     for (experiment, _), members in sorted(found.items(), key=lambda item: (item[0][0].slug, item[0][1])):
         ordered = sorted(members, key=lambda record: (record.number, record.finished))
         groups.setdefault(experiment, []).append(RunGroup(tuple(ordered)))
-    return groups
+    return {experiment: sorted(own, key=lambda one: one.rank, reverse=True) for experiment, own in groups.items()}
 
 
-def choose_groups(groups: Iterable[RunGroup]) -> tuple[list[RunGroup], list[RunGroup]]:
-    """The groups that stand for a cell, and those that were tried beside them.
-
-    There is one per mode, estimator and departure from the paper's grid. Among settings of the grid that with most
-    repeats stands, then most epochs, then the best validation metric; test metrics are not looked at.
-    """
-    kinds: dict[tuple[str, ...], list[RunGroup]] = {}
-    for group in groups:
-        first = group.first
-        kinds.setdefault((str(first.mode), str(first.estimator), repr(group.departures)), []).append(group)
-    chosen, tried = [], []
-    for kind in sorted(kinds):
-        best, *others = sorted(kinds[kind], key=rank, reverse=True)
-        chosen.append(best)
-        tried += others
-    return chosen, tried
-
-
-def rank(group: RunGroup) -> tuple[int, int, float]:
-    """What makes one group stand for a cell rather than another; larger is better."""
-    valid = group.valid
-    sign = 1.0 if group.first.higher_is_better else -1.0
-    return len(group.records), group.first.epochs, -math.inf if valid is None else sign * valid
+def alike(candidates: Sequence[Sequence[RunGroup]]) -> list[RunGroup]:
+    """One group of each experiment, all trained alike, of the best-funded training that all have; empty without one."""
+    shared = set.intersection(*({group.training for group in own} for own in candidates)) if candidates else set()
+    chosen = [[next(group for group in own if group.training == kind) for own in candidates] for kind in sorted(shared)]
+    return max(chosen, key=lambda groups: min(group.rank[:4] for group in groups), default=[])
 
 
 def verdict(cell: Cell, group: RunGroup | None) -> str:
-    """What came of a cell, in a few words: *within one deviation*, *better*, *worse* and so on.
-
-    Fewer epochs or repeats than the paper's make it a *reduced budget*, with what it looks like so far in brackets.
-    """
+    """What came of a cell, in a few words."""
     if group is None:
         return "needs data" if cell.column.needs else "not run"
     if cell.column.measure != "metric":
         return "another machine"
-    compared = compare(cell, group)
-    first = group.first
-    short = first.epochs < first.paper_epochs or len(group.records) < cell.column.protocol.count
-    return f"reduced budget ({compared})" if short else compared
+    compared, protocol = compare(cell, group), cell.column.protocol
+    if not group.is_whole:
+        short = group.first.epochs * TELLING < group.first.paper_epochs
+        return "reduced budget" if short else f"reduced budget: {compared} so far"
+    whole = len(group.records) >= protocol.count
+    return compared if whole else f"{len(group.records)} of {protocol}: {compared}"
 
 
 def compare(cell: Cell, group: RunGroup) -> str:
@@ -155,32 +166,33 @@ def compare(cell: Cell, group: RunGroup) -> str:
     # Where the paper gives no deviation, ours is the only one there is.
     spread = group.deviation * factor if deviation is None else deviation
     if abs(ours - mean) <= spread + 1e-9:
-        return "within one deviation"
+        return "within one deviation of the paper"
     return "better" if (ours > mean) == cell.column.higher_is_better else "worse"
 
 
 @dataclass(frozen=True)
 class Difference:
-    """Learned against random picks: how much better, and the standard error of that."""
+    """One method against another.
+
+    Args:
+        better_by: how much better the first is.
+        error: standard error of that over seeds or folds; NaN where one has no two repeats.
+        graph_error: over the test graphs, for the repeats that both have; None where they have no errors of graphs.
+    """
 
     better_by: float
     error: float
-
-    @property
-    def clear(self) -> bool:
-        """Better by more than one standard error."""
-        return self.better_by > self.error
+    graph_error: float | None
 
 
-def difference(learned: RunGroup, random: RunGroup) -> Difference | None:
-    """None where the two were not trained alike, or where one has no two repeats and so no standard error."""
-    shared = [
-        {key: v for key, v in group.departures if not key.startswith("selection.") and key != SELECTION_RATE}
-        for group in (learned, random)
-    ]
-    alike = learned.first.epochs == random.first.epochs and shared[0] == shared[1]
-    if not alike or min(len(learned.values), len(random.values)) < 2:
-        return None
-    sign = 1.0 if learned.first.higher_is_better else -1.0
-    variances = [float(np.var(group.values, ddof=1)) / len(group.values) for group in (learned, random)]
-    return Difference(sign * (learned.mean - random.mean), math.sqrt(sum(variances)))
+def difference(ours: RunGroup, theirs: RunGroup) -> Difference:
+    """How much better ours is than theirs."""
+    sign = 1.0 if ours.first.higher_is_better else -1.0
+    both = (ours, theirs)
+    few = min(len(group.values) for group in both) < 2
+    variances = [math.nan if few else float(np.var(one.values, ddof=1)) / len(one.values) for one in both]
+    files = [{record.number: record.file for record in group.records} for group in both]
+    pairs = [(files[0][number], files[1][number]) for number in files[0].keys() & files[1].keys()]
+    return Difference(
+        sign * (ours.mean - theirs.mean), math.sqrt(sum(variances)), paired_error(ours.first.metric, pairs)
+    )

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 
 import torch
 from torch.nn.utils import clip_grad_norm_
@@ -37,15 +36,8 @@ def measure_ms(config: RunConfig, source: Source, measure: Measure) -> float:
     model = make_model(config, prepared.inputs)
     if measure == "train_ms":
         steps = TrainingSteps(model, dataset.task, config)
-        samples = int(getattr(model, "bags_per_graph", 1))
-        loader = BatchLoader(
-            dataset.graphs,
-            split.train,
-            batch_size=config.fit.batch_size // samples,
-            shuffle=True,
-            seed=config.fit.seed,
-            parts=samples,
-        )
+        size, seed = config.fit.batch_size, config.fit.seed
+        loader = BatchLoader(dataset.graphs, split.train, batch_size=size, shuffle=True, seed=seed)
         with while_training(model):
             steps.epoch(loader, most=3)
             started = time.perf_counter()
@@ -71,7 +63,7 @@ class TrainingSteps:
 
     def __init__(self, model: torch.nn.Module, task: Task, config: RunConfig) -> None:
         # A rate's schedule may ask how many steps there will be, and takes no time worth counting.
-        optim = replace(config.optim, schedule="step", milestones=())
+        optim = config.optim.replace(schedule="step", milestones=())
         self.module = RunModule(model, task, optim, seed=config.fit.seed)
         self.optimizer: Optimizer = self.module.configure_optimizers()["optimizer"]
         self.clip = config.optim.gradient_clip

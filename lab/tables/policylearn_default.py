@@ -22,7 +22,7 @@ def main(file: Path, seed: str, out: Path) -> None:
     """Train on a split file and write the predictions of each held-out part, a row per molecule."""
     os.environ["XDG_CACHE_HOME"] = str(out / "cache")
     from policylearn.cli.main import main as policylearn
-    from policylearn.prediction.predictions_file import read_predictions
+    from policylearn.prediction.held_out import read_held_out
     from policylearn.training.members import load_members
 
     (table,) = (known for known in TABLES.values() if file.name.startswith(f"{known.name}-"))
@@ -30,9 +30,9 @@ def main(file: Path, seed: str, out: Path) -> None:
     status = policylearn(["train", str(file), "--target", *table.targets, *words, "-o", str(out / "run")])
     if status:
         raise SystemExit(status)
-    parts = read_predictions(out / "run", load_members(out / "run")[0].facts.task)
+    parts = read_held_out(out / "run", load_members(out / "run")[0].facts.task)
     for part, word in PARTS.items():
-        np.savetxt(out / f"{word}.csv", parts[part].values, delimiter=",", fmt="%.9g")
+        np.savetxt(out / f"{word}.csv", parts[part].answer.values, delimiter=",", fmt="%.9g")
 
 
 if __name__ == "__main__":

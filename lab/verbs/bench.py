@@ -1,111 +1,108 @@
-"""``python -m lab bench``: how fast it is here, against the usual way to write it and against the machine's limit."""
+"""``python -m lab bench``: how fast it is here, against plain PyTorch and against the usual way to write it."""
 
 from __future__ import annotations
 
 import os
 import shlex
-from argparse import Namespace
+import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, Any
 
-from policylearn.cli.command import Command, Parser
+from cyclopts import Parameter
+
+from lab.verbs import verb
+from policylearn.cli.options import Flag, GivenWords, Words
 from policylearn.cli.printing import print_table, say, warn
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from lab.bench import BenchReport, Settings, SystemSettings
+    from lab.bench import BenchReport, BenchSettings, SystemSettings
 
-HELP = "measure speed and memory here, against replicated edges and against the machine's limit"
-ABOUT = (
-    "Time training steps and inference on real batches, turn by turn against (a) the same method with every marked copy"
-    " written out as a graph of its own and (b) the matrix multiplications of our own passes alone; measure peak memory"
-    " and how the cost grows with the graph. Prints tables and writes a JSON and a picture. Run it on an idle machine."
-)
 QUICK_ROUNDS, QUICK_NODES, QUICK_FAMILIES = 2, 10**5, ("grid",)
 BUSY = 0.5
 
 
-def add_options(parser: Parser) -> None:
-    """Options of the verb."""
-    parser.add_argument(
-        "--quick", action="store_true", help="ZINC alone, few rounds, graphs up to 10^5 nodes: two minutes on two cores"
-    )
-    parser.add_argument(
-        "--ablation",
-        action="store_true",
-        help="measure instead what each part of the acceleration is worth, on the first of the datasets",
-    )
-    parser.add_argument(
-        "--systems",
-        action="store_true",
-        help="measure instead what every system costs beside the policies, on the first of the datasets (ZINC), each"
-        " with its published settings and all with the same batch",
-    )
-    parser.add_argument("--json", action="store_true", help="print the record as JSON instead of tables")
-    parser.add_argument(
-        "--datasets", type=str, nargs="+", default=[], help="(default: zinc, ogbg-molhiv and reddit-binary)"
-    )
-    parser.add_argument(
-        "--cases", type=str, nargs="+", default=[],
-        help="of learned-t2, learned-t5, learned-t8, random-t2, full and none; with --systems also names of systems"
-        " (default: all)",
-    )  # fmt: skip
-    parser.add_argument(
-        "--rounds", type=int | None, default=None, help="how often each is timed (default: 7, quick: 2, systems: 5)"
-    )
-    parser.add_argument(
-        "--threads", type=int | None, default=None, help="(default: 2, or the number of cores if less; systems: 1)"
-    )
-    parser.add_argument("--layers", type=int, default=6, help="of both networks; a system has its own")
-    parser.add_argument("--channels", type=int, default=64, help="of both networks; a system has its own")
-    parser.add_argument(
-        "--batch-size", type=int | None, default=None, help="graphs of a batch (default: 128, reddit-binary 32)"
-    )
-    parser.add_argument(
-        "--growth-nodes", type=int | None, default=None, help="largest graph; 0: none (default: 10^6, quick: 10^5)"
-    )
-    parser.add_argument("--no-memory", action="store_true", help="do not measure peak memory")
-    parser.add_argument(
-        "--against", type=Path | None, default=None,
-        help="a record whose ratios are compared with the new ones (default: the one that is replaced, if any)",
-    )  # fmt: skip
-    parser.add_argument("-o", "--output", type=Path, default=Path("bench"), help="folder of bench.json and bench.png")
+@verb("bench")
+def bench(
+    *,
+    quick: Flag = False,
+    systems: Flag = False,
+    json: Flag = False,
+    datasets: Words = (),
+    cases: Words = (),
+    rounds: int | None = None,
+    threads: int | None = None,
+    layers: int = 6,
+    channels: int = 64,
+    batch_size: int | None = None,
+    growth_nodes: int | None = None,
+    no_memory: Flag = False,
+    against: Path | None = None,
+    output: Annotated[Path, Parameter(alias="-o")] = Path("bench"),
+    words: GivenWords = (),
+) -> int:
+    """Time training steps and inference on real batches; print tables and write a JSON. Run it on an idle machine.
 
+    Our model takes turns with the same model in plain PyTorch and with the method as it is usually written, with every
+    marked copy a graph of its own. Peak memory is measured too, and how the cost grows with the graph.
 
-def run(options: Namespace) -> int:
-    """Measure under a progress bar, write the record and its picture, print one of its forms."""
-    import sys
-
+    Args:
+        quick: ZINC alone, few rounds, graphs up to 10^5 nodes; two minutes on two cores.
+        systems: measure instead what every system costs beside the policies, on the first of the datasets (ZINC).
+        json: print the record as JSON instead of tables.
+        datasets: zinc, ogbg-molhiv and reddit-binary by default.
+        cases: such as learned-t2 or full; with --systems also names of systems. All by default.
+        rounds: how often each is timed.
+        threads: of torch and of our own kernels.
+        layers: of both networks; a system has its own.
+        channels: of both networks; a system has its own.
+        batch_size: graphs of a batch.
+        growth_nodes: the largest graph; 0 for none.
+        no_memory: do not measure peak memory.
+        against: a record whose ratios are compared with the new ones; by default the one that is replaced.
+        output: folder of the JSON.
+        words: what was typed.
+    """
     from rich.console import Console
 
-    from lab.bench import draw_report, make_tables
+    from lab.bench import QUICK_CASES, BenchSettings, SystemSettings, make_tables
     from policylearn.data.atomic import write_text
 
-    if options.ablation and options.systems:
-        raise ValueError("--ablation and --systems are two measurements; ask for one of them")
-    settings = system_settings_of(options) if options.systems else settings_of(options)
-    beside = Console(stderr=True)
+    given: dict[str, Any] = {"rounds": QUICK_ROUNDS if rounds is None and quick else rounds, "threads": threads}
+    given |= {"growth_nodes": QUICK_NODES if growth_nodes is None and quick else growth_nodes}
+    known = {name: value for name, value in given.items() if value is not None}
+    settings: BenchSettings | SystemSettings
+    if systems:
+        known.pop("growth_nodes", None)
+        dataset = datasets[0] if datasets else SystemSettings.dataset
+        settings = SystemSettings(dataset, cases, batch_size=batch_size, memory=not no_memory, **known)
+    else:
+        settings = BenchSettings(
+            datasets=datasets or (("zinc",) if quick else BenchSettings.datasets),
+            cases=cases or (QUICK_CASES if quick else BenchSettings.cases),
+            layers=layers,
+            channels=channels,
+            batch_size=batch_size,
+            families=QUICK_FAMILIES if quick else BenchSettings.families,
+            memory=not no_memory,
+            quick=quick,
+            **known,
+        )
+    console = Console(stderr=True)
     if os.getloadavg()[0] > BUSY:
         load = f"{os.getloadavg()[0]:.1f}"
-        warn(f"the machine is busy (load {load}): ratios can still be compared, times cannot", beside)
-    command = f"python -m lab bench {shlex.join(options.words)}".strip()
-    quick = "bench-quick" if options.quick else "bench"
-    name = "ablation" if options.ablation else "systems" if options.systems else quick
-    written = [options.output / f"{name}.json"]
-    last = last_record(options.against, written[0]) if name == quick else None
-    report = measure(settings, command, beside, ablation=options.ablation)
-    write_text(written[0], report.to_json())
-    if name == quick:
-        written.append(options.output / f"{name}.png")
-        draw_report(report, written[1])
-    if options.json:
+        warn(f"the machine is busy (load {load}): ratios can still be compared, times cannot", console)
+    path = output / f"{'systems' if systems else 'bench-quick' if quick else 'bench'}.json"
+    last = None if systems else last_record(against, path)
+    report = measure(settings, f"python -m lab {shlex.join(words)}", console)
+    write_text(path, report.to_json())
+    if json:
         sys.stdout.write(report.to_json())
         return 0
     for table in make_tables(report):
         print_table(table, 200)
-    for path in written:
-        say(str(path))
+    say(str(path))
     if last is not None:
         say_falls(report, last)
     return 0
@@ -131,54 +128,14 @@ def say_falls(report: BenchReport, last: BenchReport) -> None:
     falls = find_falls(now, before)
     shared = len(now.keys() & before.keys())
     since = f"since the record of {last.date} (commit {last.commit})"
-    if not falls:
-        say(f"none of {shared} ratios fell by more than {ALLOWED:.0%} {since}")
-        return
-    say(f"{len(falls)} of {shared} ratios fell by more than {ALLOWED:.0%} {since}:")
+    say(f"{len(falls)} of {shared} ratios fell by more than {ALLOWED:.0%} {since}")
     for fall in falls:
         say(f"  {fall}")
 
 
-def settings_of(options: Namespace) -> Settings:
-    """What the options ask for."""
-    from lab.bench import ABLATION_CASES, QUICK_CASES, Settings
-
-    usual = Settings()
-    nodes = QUICK_NODES if options.quick else usual.growth_nodes
-    return Settings(
-        datasets=tuple(options.datasets) or (("zinc",) if options.quick else usual.datasets),
-        cases=tuple(options.cases)
-        or (ABLATION_CASES if options.ablation else QUICK_CASES if options.quick else usual.cases),
-        rounds=options.rounds if options.rounds is not None else QUICK_ROUNDS if options.quick else usual.rounds,
-        threads=usual.threads if options.threads is None else options.threads,
-        layers=options.layers,
-        channels=options.channels,
-        batch_size=options.batch_size,
-        growth_nodes=nodes if options.growth_nodes is None else options.growth_nodes,
-        families=QUICK_FAMILIES if options.quick else usual.families,
-        memory=not options.no_memory,
-        quick=options.quick,
-    )
-
-
-def system_settings_of(options: Namespace) -> SystemSettings:
-    """What the options ask for of the systems."""
-    from lab.bench import SystemSettings
-
-    usual = SystemSettings()
-    return SystemSettings(
-        dataset=next(iter(options.datasets), usual.dataset),
-        names=tuple(options.cases),
-        rounds=options.rounds if options.rounds is not None else QUICK_ROUNDS if options.quick else usual.rounds,
-        threads=usual.threads if options.threads is None else options.threads,
-        batch_size=options.batch_size,
-        memory=not options.no_memory,
-    )
-
-
-def measure(settings: Settings | SystemSettings, command: str, console: Console, *, ablation: bool) -> BenchReport:
-    """Run the benchmark, the ablation or the table of systems, under a bar over all of its steps."""
-    from lab.bench import SystemSettings, run_ablation, run_bench, run_systems
+def measure(settings: BenchSettings | SystemSettings, command: str, console: Console) -> BenchReport:
+    """Run the benchmark or the table of systems, under a bar over all of its steps."""
+    from lab.bench import SystemSettings, run_bench, run_systems
     from policylearn.cli.progress import add_bar, progress_bars
 
     with progress_bars(console) as progress:
@@ -192,7 +149,4 @@ def measure(settings: Settings | SystemSettings, command: str, console: Console,
 
         if isinstance(settings, SystemSettings):
             return run_systems(settings, command, tell, expect)
-        return (run_ablation if ablation else run_bench)(settings, command, tell, expect)
-
-
-COMMAND = Command("bench", HELP, add_options, run, about=ABOUT)
+        return run_bench(settings, command, tell, expect)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from argparse import Namespace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-from policylearn.cli.command import Command, Parser
+from cyclopts import Parameter
+
+from lab.verbs import verb
+from policylearn.cli.options import Flag, Numbers, Words
 from policylearn.cli.printing import print_table, say, spoken_notes
 from policylearn.cli.stopping import stop_signals
 
@@ -16,64 +18,54 @@ if TYPE_CHECKING:
     from lab.ledger import JobOutcome, Ledger
     from lab.reproduce import Job, Table, Wish
 
-HELP = "run the paper's tables, resume and share the work, report paper against ours"
-ABOUT = (
-    "Run what is missing of a table of the paper. Every finished run leaves one JSON below the results folder; a run"
-    " that was stopped is continued, and several processes can share one folder. Without a table: list the tables."
-)
 
+@verb("reproduce")
+def reproduce(
+    table: str | None = None,
+    /,
+    *,
+    report: Flag = False,
+    rows: Words = (),
+    columns: Words = (),
+    seeds: int | None = None,
+    only: Numbers = (),
+    epochs: int | None = None,
+    budget: float | None = None,
+    changes: Annotated[Words, Parameter(name="--set")] = (),
+    estimator: Words = (),
+    results: Path = Path("results"),
+) -> int:
+    """Run what is missing of a table of the paper; without a table, list the tables.
 
-def add_options(parser: Parser) -> None:
-    """Options of the verb."""
-    parser.add_argument("table", type=str | None, nargs="?", default=None, help="which table; none lists them")
-    parser.add_argument("--report", action="store_true", help="write RESULTS.md and pictures from the records alone")
-    parser.add_argument(
-        "--rows", type=str, nargs="+", default=[], help="such as learned-t2 or 'random*' (default: all)"
-    )
-    parser.add_argument("--columns", type=str, nargs="+", default=[], help="such as molesol (default: all)")
-    parser.add_argument("--seeds", type=int | None, default=None, help="how many seeds or folds (default: the paper's)")
-    parser.add_argument("--only", type=int, nargs="+", default=[], help="these seeds or folds, counted from 0")
-    parser.add_argument(
-        "--epochs",
-        type=int | None,
-        default=None,
-        help="epochs of each run; fewer than the paper's are marked in the report",
-    )
-    parser.add_argument("--budget", type=float | None, default=None, help="stop after this many minutes")
-    parser.add_argument(
-        "--set",
-        type=str,
-        nargs="+",
-        default=[],
-        metavar="KEY=VALUE",
-        help="change settings, such as selection.tau=0.33",
-    )
-    parser.add_argument(
-        "--estimator",
-        type=str,
-        nargs="+",
-        default=[],
-        help="of the learned policy: reinforce, rloo, straight_through, gapped, imle",
-    )
-    parser.add_argument("--results", type=Path, default=Path("results"), help="the folder of the records")
+    Every finished run leaves one JSON below the results folder. A run that was stopped is continued, and several
+    processes can share one folder.
 
-
-def run(options: Namespace) -> int:
-    """List, run or report."""
+    Args:
+        table: which table; none lists them.
+        report: write RESULTS.md from the records alone.
+        rows: such as learned-t2 or 'random*'; all by default.
+        columns: such as molesol; all by default.
+        seeds: how many seeds or folds; the paper's number by default.
+        only: these seeds or folds, counted from 0.
+        epochs: of each run; fewer than the paper's are marked in the report.
+        budget: stop after this many minutes.
+        changes: KEY=VALUE, such as selection.tau=0.33.
+        estimator: how learned picks learn, one or several, such as reinforce straight_through.
+        results: the folder of the records.
+    """
     from rich.console import Console
 
     from lab.reproduce import TABLES, open_ledger, plan, write_report
 
-    console, ledger = Console(stderr=True), open_ledger(options.results)
-    if options.table is None and not options.report:
+    console, ledger = Console(stderr=True), open_ledger(results)
+    if table is None and not report:
         return list_tables(ledger)
-    if options.table is not None:
-        jobs = plan(find_table(options.table, TABLES), wish_of(options))
-        minutes = options.budget
-        outcome = run_with_bars(jobs, ledger, None if minutes is None else minutes * 60, console)
-        tell(Console(), outcome, ledger)
-    if options.report:
-        print(write_report(ledger, TABLES))
+    if table is not None:
+        wish = wish_of(rows, columns, seeds, only, epochs, changes, estimator)
+        jobs = plan(find_table(table, TABLES), wish)
+        tell(run_with_bars(jobs, ledger, None if budget is None else budget * 60, console), ledger)
+    if report:
+        say(str(write_report(ledger, TABLES)))
     return 0
 
 
@@ -88,19 +80,20 @@ def find_table(name: str, tables: tuple[Table, ...]) -> Table:
     return known[name]
 
 
-def wish_of(options: Namespace) -> Wish:
-    """What the options ask for."""
+def wish_of(
+    rows: tuple[str, ...] = (),
+    columns: tuple[str, ...] = (),
+    seeds: int | None = None,
+    only: tuple[int, ...] = (),
+    epochs: int | None = None,
+    changes: tuple[str, ...] = (),
+    estimator: tuple[str, ...] = (),
+    **_others: object,
+) -> Wish:
+    """What the options of the verb ask for; those that are not about runs are passed over."""
     from lab.reproduce import Wish
 
-    return Wish(
-        rows=tuple(options.rows),
-        columns=tuple(options.columns),
-        seeds=options.seeds,
-        only=tuple(options.only),
-        epochs=options.epochs,
-        settings=dict(map(setting, options.set)),
-        estimators=tuple(options.estimator),
-    )
+    return Wish(rows, columns, seeds, only, epochs, dict(map(setting, changes)), estimator)
 
 
 def setting(word: str) -> tuple[str, Any]:
@@ -162,17 +155,10 @@ def run_with_bars(jobs: list[Job], ledger: Ledger, seconds: float | None, consol
         )
 
 
-def tell(console: Console, outcome: JobOutcome[Job], ledger: Ledger) -> None:
+def tell(outcome: JobOutcome[Job], ledger: Ledger) -> None:
     """Say what was done and what was not, and why."""
-
-    def line(text: str) -> None:
-        say(text, console)
-
-    line(f"{len(outcome.done)} runs done, {len(outcome.found)} were there, {len(outcome.left)} left for lack of time")
+    say(f"{len(outcome.done)} runs done, {len(outcome.found)} were there, {len(outcome.left)} left for lack of time")
     for job in outcome.busy:
-        line(f"{job.title}: another process is at it")
+        say(f"{job.title}: another process is at it")
     for job in outcome.done:
-        line(str(ledger.path(job)))
-
-
-COMMAND = Command("reproduce", HELP, add_options, run, about=ABOUT)
+        say(str(ledger.path(job)))

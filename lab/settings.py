@@ -1,0 +1,49 @@
+"""The settings of a run as its record keeps them, and those of older records in today's form."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from lab.ledger import Ledger
+from policylearn.models import complete
+from policylearn.settings import ConfigError, RunConfig, changed
+from policylearn.settings.old_versions import upgraded
+from policylearn.settings.schema import plain
+
+
+def settings_of(config: RunConfig) -> dict[str, Any]:
+    """All settings of a run, those of its model written out."""
+    return plain(complete(config))
+
+
+def read_settings(stored: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings that a record holds, in today's form; with an option that is gone they stay as they were."""
+    content = upgraded(stored)
+    try:
+        return settings_of(changed(RunConfig(), content))
+    except ConfigError:
+        of_model = {key: value for key, value in content.items() if key not in RunConfig.__struct_fields__}
+        rest = {key: value for key, value in content.items() if key not in of_model}
+        return plain(changed(RunConfig(), rest)) | {"system": of_model}
+
+
+def is_of_today(settings: Mapping[str, Any]) -> bool:
+    """Whether a run with these settings could be made now: no option of theirs is gone."""
+    try:
+        settings_of(changed(RunConfig(), settings))
+    except ConfigError:
+        return False
+    return True
+
+
+def selection_of(settings: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The policy's settings; none where the model has no policy."""
+    found: Mapping[str, Any] = settings["system"].get("selection", {})
+    return found
+
+
+def run_ledger(root: str | Path) -> Ledger:
+    """A ledger of runs: records of older versions count where they mean the same."""
+    return Ledger(Path(root), read=read_settings)
