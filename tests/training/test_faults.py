@@ -11,7 +11,8 @@ import pytest
 import torch
 
 from policylearn.data import DataError
-from policylearn.settings import ConfigError, RunConfig, changed
+from policylearn.models import complete
+from policylearn.settings import ConfigError, RunConfig
 from policylearn.settings.notes import RunNote
 from policylearn.settings.run_config import DataConfig, FitConfig
 from policylearn.settings.run_files import RunError
@@ -51,7 +52,7 @@ def files_of(folder: Path) -> dict[str, bytes]:
 def test_resume_into_other_data_is_refused(finished: Path, graphs: Path, tmp_path: Path) -> None:
     other = tiny_config(write_graphs(tmp_path / "other.npz", 40, seed=1), fit={"epochs": 2})
     before = files_of(finished)
-    with pytest.raises(RunError, match=r"holds another run: its data are tiny with 40 graphs .* not other with 40"):
+    with pytest.raises(RunError, match=r"tiny with 40 graphs .* other with 40"):
         fit(other, load_source(other.data), finished, resume=True)
     moved = tiny_config(write_graphs(tmp_path / "moved.npz", 40), fit={"epochs": 2})
     fit(moved, load_source(moved.data), finished, resume=True)  # the same data elsewhere
@@ -69,10 +70,10 @@ def test_resume_into_another_target_is_refused(tmp_path: Path) -> None:
 
 def test_resume_with_other_settings_is_refused(finished: Path, graphs: Path) -> None:
     other = tiny_config(graphs, fit={"epochs": 2, "threads": 2}, optim={"learning_rate": 0.02})
-    with pytest.raises(RunError, match=r"its optim.learning_rate is 0.001, not 0.02\. Continue with its own"):
+    with pytest.raises(RunError, match=r"optim.learning_rate is 0.001, not 0.02\."):
         fit(other, load_source(other.data), finished, resume=True)  # threads are the machine's
     fewer = tiny_config(graphs, fit={"epochs": 1})
-    with pytest.raises(RunError, match="begun with 2 epochs, which can be raised and not lowered"):
+    with pytest.raises(RunError, match=r"2 epochs, .*fit.epochs 1"):
         fit(fewer, load_source(fewer.data), finished, resume=True)
 
 
@@ -81,7 +82,7 @@ def test_raising_the_epochs_of_a_finished_run_goes_on_and_says_so(graphs: Path, 
     source = load_source(short.data)
     fit(long, source, tmp_path / "whole")
     fit(short, source, tmp_path / "run")
-    with pytest.warns(RunNote, match=r"was finished with 2 epochs and continues to 5"):
+    with pytest.warns(RunNote, match=r"2 epochs .* 5"):
         done = fit(long, source, tmp_path / "run", resume=True)
     assert done.metrics["epochs"] == 5
     assert load_run(tmp_path / "run").config.fit.epochs == 5
@@ -92,7 +93,7 @@ def test_a_run_and_an_ensemble_do_not_share_a_folder(finished: Path, graphs: Pat
     from policylearn.training import train_ensemble
 
     config = tiny_config(graphs, fit={"epochs": 1})
-    with pytest.raises(RunError, match="holds one run and no ensemble"):
+    with pytest.raises(RunError, match=str(finished)):
         train_ensemble(config, load_source(config.data), finished, 2, resume=True)
 
 
@@ -109,12 +110,11 @@ def test_a_part_of_one_class_still_gives_a_model(part: str, tmp_path: Path) -> N
     with (tmp_path / "t.csv").open("w", newline="") as file:
         csv.writer(file).writerows([("smiles", "y", "part"), *rows])
     config = small(tmp_path / "t.csv", split_column="part")
-    name = {"valid": "validation", "test": "test"}[part]
     with pytest.warns(RunNote) as said:
         done = fit(config, load_source(config.data), tmp_path / "run")
-    texts = [str(one.message) for one in said]
-    assert texts[0] == f"the {name} part has no rocauc: all its labels are 0, and ROC-AUC needs both"
-    assert (part == "valid") == ("the epoch is chosen by the loss on the validation part instead" in texts)
+    assert part in str(said[0].message)
+    assert "all its labels are 0" in str(said[0].message)
+    assert len(said) == (2 if part == "valid" else 1), "the epoch is chosen by the loss instead"
     assert done.metrics[part] is None
     assert 0 <= done.metrics[other] <= 1
     run = load_run(str(tmp_path / "run"))
@@ -133,7 +133,7 @@ def test_a_training_part_of_one_class_is_refused_before_training(tmp_path: Path)
     with (tmp_path / "t.csv").open("w", newline="") as file:
         csv.writer(file).writerows([("smiles", "y", "part"), *rows])
     config = small(tmp_path / "t.csv", split_column="part")
-    with pytest.raises(DataError, match="nothing can be learned from the training part: all its labels are 0"):
+    with pytest.raises(DataError, match="training part: all its labels are 0"):
         fit(config, load_source(config.data), tmp_path / "run")
     assert not (tmp_path / "run").exists()
 
@@ -154,7 +154,7 @@ def test_folds_are_read_at_the_epoch_whose_weights_they_keep() -> None:
 
 def test_a_failed_start_leaves_no_folder(graphs: Path, tmp_path: Path) -> None:
     config = tiny_config(graphs, data={"transforms": {"distances": {}}}, fit={"epochs": 1})
-    with pytest.raises(DataError, match="nothing in the model 'policy' reads"):
+    with pytest.raises(DataError, match="'pair_distance'"):
         fit(config, load_source(config.data), tmp_path / "new")
     assert not (tmp_path / "new").exists()
 
@@ -186,12 +186,12 @@ class Poison(lightning.Callback):
 def test_a_loss_that_is_no_number_ends_the_training_and_keeps_the_best(graphs: Path, tmp_path: Path) -> None:
     config = tiny_config(graphs, fit={"epochs": 6})
     source = load_source(config.data)
-    with pytest.warns(RunNote, match=r"not a number any more in epoch 4, step 1; .* epoch \d are kept"):
+    with pytest.warns(RunNote, match=r"epoch 4, step 1; .* epoch \d are kept"):
         done = fit(config, source, tmp_path / "run", callbacks=[Poison(4)])
     assert (done.metrics["epochs"], done.metrics["diverged"]) == (3, 4)
     assert all(bool(weight.isfinite().all()) for weight in load_run(tmp_path / "run").build().parameters())
     assert epochs_kept(tmp_path / "run" / "checkpoints") == 3
-    with pytest.raises(DivergedError, match=r"in epoch 1, step 1; lower optim.learning_rate \(0.001\)"):
+    with pytest.raises(DivergedError, match=r"epoch 1, step 1; .* optim.learning_rate \(0.001\)"):
         fit(config, source, tmp_path / "other", callbacks=[Poison(1)])
     assert not (tmp_path / "other").exists()
 
@@ -210,20 +210,11 @@ def test_history_is_written_as_it_goes_and_counts_from_one(graphs: Path, tmp_pat
     assert 1 <= done.metrics["best_epoch"] <= 3
 
 
-def test_more_picks_than_nodes_are_the_largest_graph(graphs: Path, tmp_path: Path) -> None:
-    config = tiny_config(graphs, selection={"name": "random", "picks": 1000}, fit={"epochs": 1})
-    source = load_source(config.data)
-    largest = int(source.dataset.graphs.num_nodes.max())
-    with pytest.warns(RunNote, match=rf"T = 1000 picks are more than any graph has nodes; T = {largest} is used"):
-        done = fit(config, source, tmp_path / "run")
-    assert done.metrics["picks"] == load_run(tmp_path / "run").config.selection.picks == largest
-
-
 def test_a_gpu_that_is_not_there_is_said_before_anything_is_written(graphs: Path, tmp_path: Path) -> None:
     if torch.cuda.is_available() or torch.backends.mps.is_available():
         pytest.skip("there is a GPU")
     config = tiny_config(graphs, fit={"accelerator": "gpu"})
-    with pytest.raises(RunError, match=r"'fit.accelerator' is gpu .* there are 0 GPUs .* use --accelerator cpu"):
+    with pytest.raises(RunError, match=r"'fit.accelerator' is gpu .* 0 GPUs .* --accelerator cpu"):
         fit(config, load_source(config.data), tmp_path / "run")
     assert not (tmp_path / "run").exists()
 
@@ -247,11 +238,9 @@ def test_lightning_makes_no_noise(graphs: Path, tmp_path: Path, capfd: pytest.Ca
 
 
 def test_python_checks_ranges_as_the_command_does() -> None:
-    with pytest.raises(ValueError, match=r"'epochs' must be >= 1 \(got -1\)"):
+    with pytest.raises(ConfigError, match=r"'epochs'.*-1"):
         FitConfig(epochs=-1)
-    with pytest.raises(ConfigError, match=r"'prediction.channels' must be >= 2 \(got 0\)"):
-        changed(RunConfig(), {"prediction": {"channels": 0}})
-    with pytest.raises(ValueError, match=r"'fold' must be >= 0 \(got -1\)"):
+    with pytest.raises(ConfigError, match=r"'fold'.*-1"):
         DataConfig(fold=-1)
 
 
@@ -280,12 +269,13 @@ def test_paths_may_be_text_everywhere(finished: Path, graphs: Path, tmp_path: Pa
     from policylearn.prediction.table_writer import predict_packed
     from policylearn.settings import read_config
     from policylearn.training import load_members
+    from policylearn.training.reevaluation import recall
 
     config = tiny_config(graphs, fit={"epochs": 2})
     source = load_source(config.data)
     assert train(config, source, str(finished), resume=True).metrics["epochs"] == 2
-    assert load_members(str(finished))[0].config == read_config(str(finished / "config.yaml")) == config
-    finish(str(finished), source)
+    assert load_members(str(finished))[0].config == read_config(str(finished / "config.yaml")) == complete(config)
+    finish(str(finished), [recall(finished, source)])
     assert len(PackedGraphs.load(str(graphs))) == len(load_file(str(graphs))) == len(load_dataset(str(graphs))) == 40
     PackedGraphs.load(str(graphs)).save(str(tmp_path / "copy.npz"))
     assert predict_packed(load(str(finished)), str(tmp_path / "copy.npz"), str(tmp_path / "out.csv")).rows == 40

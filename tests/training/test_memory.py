@@ -23,7 +23,6 @@ def graphs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 CASES = {
     "learned": {"selection": {"picks": 2}},
-    "rloo": {"selection": {"picks": 2, "estimator": "rloo", "samples": 4}},
     "many picks": {"selection": {"name": "random", "picks": 8}},
     "full": {"selection": {"name": "full"}},
     "none": {"selection": {"name": "none"}},
@@ -34,12 +33,11 @@ CASES = {
 @pytest.mark.parametrize("case", CASES)
 def test_the_estimate_is_what_a_batch_keeps(case: str, graphs: Path) -> None:
     """Against the step of a whole batch, which the estimate never runs."""
-    config = changed(tiny_config(graphs, fit={"batch_size": 64}), CASES[case])
+    config = tiny_config(graphs, fit={"batch_size": 64}, **CASES[case])
     source = load_source(config.data)
     prepared, split = prepare_data(config, source), source.dataset.splits[0]
     model = make_model(config, prepared.inputs)
-    size = 64 // getattr(model, "bags_per_graph", 1)
-    whole = kept_bytes(model, prepared.dataset, split.train[:size])
+    whole = kept_bytes(model, prepared.dataset, split.train[:64])
     weights = 4 * sum(weight.numel() * 4 for weight in model.parameters())
     guess = estimate_bytes(config, prepared.dataset, split, model)
     assert 0.7 < (guess - weights) / whole < 2.0
@@ -52,8 +50,7 @@ def test_picks_that_need_more_than_is_free_are_refused_before_training(
     monkeypatch.setattr(memory_module, "free_bytes", lambda: 1e4)
     config = tiny_config(graphs, fit={"epochs": 1})
     source = load_source(config.data)
-    message = r"a training step of 12 graphs with T = 2 takes about \S+ GB, and 1e-05 GB are free; lower --fit"
-    with pytest.raises(RunError, match=message):
+    with pytest.raises(RunError, match=r"12 graphs .* 1e-05 GB .* --fit.batch_size"):
         fit(config, source, tmp_path / "run")
     assert not (tmp_path / "run").exists()
     told = changed(config, {"fit": {"check_memory": False}})

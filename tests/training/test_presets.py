@@ -7,28 +7,28 @@ import math
 import re
 from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 import torch
 import yaml
 
-import policylearn.models.systems  # noqa: F401 - fills the registry
 from policylearn.data import CATALOG, DataError, Dataset, load_dataset, make_batch
 from policylearn.data.datasets.entry import CONFIGS
 from policylearn.data.root import data_root
 from policylearn.data.subset import take_graphs
 from policylearn.data.synthetic import molecule_like
-from policylearn.data.transforms import fit_apply
-from policylearn.models import SYSTEMS, Inputs
+from policylearn.data.transforms import Transform, fit_apply
+from policylearn.models import SYSTEMS, Inputs, chosen_system
+from policylearn.models.systems.policy_learn import PolicyLearnSettings
 from policylearn.settings import ConfigError, RunConfig
-from policylearn.training import make_model
+from policylearn.training import make_model, run_config
 from policylearn.training.data_source import describe_features
 from policylearn.training.fitting import count_parameters
 from policylearn.training.module import RunModule
-from policylearn.training.presets import preset, preset_names
-from policylearn.training.systems import chosen_system, system_transforms
+from policylearn.training.prepared_data import learned_of
+from policylearn.training.presets import preset_names
 
 TAUS, DROPS, RATES = [0.33, 0.66, 1.0, 2.0], [0.0, 0.3, 0.5], [0.01, 0.001]
 POLICIES = ("learned", "random", "full", "none")
@@ -80,25 +80,31 @@ CELLS = [
 ]
 
 
-OF_SYSTEMS = [name for name in preset_names() if name.split("/")[1] in SYSTEMS]
-OF_POLICIES = [name for name in preset_names() if name not in OF_SYSTEMS]
+def preset(dataset: str, policy: str, picks: int = 2, **more: Any) -> RunConfig:
+    """What the command takes for ``DATASET --policy POLICY --picks T``."""
+    counted = {} if policy in ("full", "none") else {"selection.picks": picks}
+    return run_config(dataset, {"selection.name": policy, **counted, **more})
+
+
+def settings_of(config: RunConfig) -> PolicyLearnSettings:
+    _, settings = chosen_system(config)
+    assert isinstance(settings, PolicyLearnSettings)
+    return settings
 
 
 @pytest.mark.parametrize(("dataset", "policy", "picks"), CELLS)
 def test_settings_are_those_of_the_appendix(dataset: str, policy: str, picks: int) -> None:
     config, facts = preset(dataset, policy, picks), APPENDIX[dataset]
+    settings = settings_of(config)
     many = ("t3",) if picks >= 3 else ()
-    network = config.prediction
+    network, selection = settings.prediction, settings.selection
     assert (network.layers, network.channels) == (facts.layers, facts.channels)
     assert (network.dropout, network.residual) == (facts.dropout, facts.residual)
     assert network.track_running_stats is (dataset != "exp")
     assert (network.conv, network.norm) == ("gin", "batch")
-    assert (config.pooling, config.readout, config.selection.pooling) == ("mean", "mean", "mean")
-    assert config.selection.network is None, "architecturally identical to the prediction network"
+    assert (settings.pooling, settings.readout) == ("mean", "mean")
     assert config.data.name == dataset
-    assert config.selection.name == policy
-    molecules = dataset in ("zinc", "alchemy") or dataset.startswith("ogbg-")
-    assert config.selection.estimator == ("straight_through" if policy == "learned" and molecules else "reinforce")
+    assert selection["name"] == policy
     assert config.optim.learning_rate == facts.rate
     assert (config.optim.eps, config.optim.decay_every) == (1e-3, facts.decay_every)
     assert config.optim.decay == 0.5
@@ -106,38 +112,40 @@ def test_settings_are_those_of_the_appendix(dataset: str, policy: str, picks: in
     assert config.fit.batch_size == SMALLER_BATCH.get((dataset, policy), facts.batch)
     grid = dict(facts.shared_grid)
     if policy in ("learned", "random"):
-        assert config.selection.picks == picks
-        assert config.selection.mask_selected is (picks >= facts.masked_from)
-    else:
-        assert config.selection.picks == 0
+        assert selection["picks"] == picks
+        assert selection["mask_selected"] is (picks >= facts.masked_from)
     if policy == "learned":
+        molecules = dataset in ("zinc", "alchemy") or dataset.startswith("ogbg-")
+        assert selection["estimator"] == ("straight_through" if molecules else "reinforce")
         assert config.optim.selection_learning_rate == facts.selection_rate
-        assert config.selection.tau == 1.0
-        assert config.selection.node_dropout == 0.0
+        assert selection.get("tau", 1.0) == 1.0
+        assert selection["node_dropout"] == 0.0
+        assert selection["pooling"] == "mean"
+        assert "network" not in selection, "architecturally identical to the prediction network"
         grid |= {"selection.node_dropout": facts.drops} | ({"selection.tau": facts.taus} if facts.taus else {})
     assert config.grid == grid
 
 
 def test_the_selection_rate_follows_the_prediction_rate_on_reddit() -> None:
-    config = preset("reddit-binary", "learned", 2)
-    config = replace(config, optim=replace(config.optim, learning_rate=0.01))
+    config = preset("reddit-binary", "learned", **{"optim.learning_rate": 0.01})
     groups = step_module(config, tiny_alchemy()).configure_optimizers()["optimizer"].param_groups
     assert [group["lr"] for group in groups] == [0.01, 0.01]
 
 
 @pytest.mark.parametrize("dataset", ["own.csv", "own.tsv.gz"])
 def test_a_table_of_molecules_has_the_modern_recipe_unless_told_otherwise(dataset: str) -> None:
-    modern, paper = preset(dataset, "learned", 2), preset(dataset, "learned", 2, "paper")
+    modern, paper = preset(dataset, "learned"), preset(dataset, "learned", recipe="paper")
     assert (modern.recipe, modern.optim.optimizer, modern.optim.schedule) == ("modern", "adamw", "cosine")
-    assert modern.selection.estimator == "reinforce"
+    assert settings_of(modern).selection["estimator"] == "reinforce"
+    assert settings_of(modern).readout == "both"
     assert (paper.recipe, paper.optim) == ("paper", RunConfig().optim)
 
 
 def test_the_papers_datasets_have_the_papers_recipe_unless_told_otherwise() -> None:
-    assert preset("zinc", "learned", 2).optim.schedule == "step"
-    modern = preset("zinc", "learned", 2, "modern")
+    paper, modern = preset("zinc", "learned"), preset("zinc", "learned", recipe="modern")
+    assert paper.optim.schedule == "step"
     assert (modern.recipe, modern.optim.schedule) == ("modern", "cosine")
-    assert modern.prediction == preset("zinc", "learned", 2).prediction
+    assert settings_of(modern).prediction == settings_of(paper).prediction
 
 
 def test_every_file_is_named_by_the_appendix() -> None:
@@ -154,13 +162,11 @@ def test_every_file_of_a_system_fits_it_and_says_what_it_follows(name: str) -> N
     assert re.search(r"Follows .*\.|no (official )?configuration|No official configuration", head)
     assert max(map(len, text.splitlines())) <= 120
     dataset, system = name.split("/")
-    config = preset(dataset, "learned", 2, model=system)
+    config = run_config(dataset, {"model": system})
     assert (config.data.name, config.model) == (dataset, system)
-    chosen = chosen_system(config)
-    assert chosen is not None
-    written = yaml.safe_load(text)["system"]
-    for key, value in written.items():
-        held = getattr(chosen[1], key)
+    _, settings = chosen_system(config)
+    for key, value in yaml.safe_load(text)["system"].items():
+        held = getattr(settings, key)
         assert (list(held) if isinstance(held, tuple) else held) == value
 
 
@@ -189,25 +195,25 @@ def test_both_distributions_hold_every_file(kind: str, root: str) -> None:
 @pytest.mark.parametrize("dataset", ["own/graphs.npz", "csl-13", "sr25"])
 def test_other_data_gets_the_defaults(dataset: str) -> None:
     config, default = preset(dataset, "random", 3), RunConfig()
-    assert config == replace(
-        default,
-        data=replace(default.data, name=dataset),
-        selection=replace(default.selection, name="random", picks=3),
+    assert config == default.replace(
+        data=default.data.replace(name=dataset), system={"selection": {"name": "random", "picks": 3}}
     )
 
 
 @pytest.mark.parametrize("policy", ["degree", "centrality"])
 def test_ranked_policies_train_as_random_does(policy: str) -> None:
     config, like = preset("zinc", policy, 5), preset("zinc", "random", 5)
-    assert config == replace(like, selection=replace(like.selection, name=policy))
+    assert config == like.replace(system={**like.system, "selection": {"name": policy, "picks": 5}})
 
 
 def test_what_is_unknown_is_named() -> None:
-    with pytest.raises(ConfigError, match=r"there is no policy 'learnt'; did you mean 'learned'\?"):
-        preset("zinc", "learnt", 2)
-    with pytest.raises(DataError, match=r"there is no dataset 'zink'; did you mean 'zinc'\?"):
-        preset("zink", "learned", 2)
-    with pytest.raises(ConfigError, match=r"'picks' must be >= 0 \(got -1\)"):
+    with pytest.raises(ConfigError, match="'learnt'"):
+        preset("zinc", "learnt")
+    with pytest.raises(ConfigError, match="'sunn'"):
+        run_config("zinc", {"model": "sunn"})
+    with pytest.raises(DataError, match="'zink'"):
+        preset("zink", "learned")
+    with pytest.raises(ConfigError, match=r"'selection.picks'.*-1"):
         preset("zinc", "learned", -1)
 
 
@@ -254,22 +260,25 @@ def test_every_file_makes_a_training_step(name: str) -> None:
     moved = {key.split(".")[1] for key, value in module.named_parameters() if not torch.equal(value, before[key])}
     # Without marks all nodes of a CSL graph are alike, and of what is alike a batch norm leaves its shift, here zero.
     assert ({"head"} if name == "csl/none" else {"encoder", "head"}) <= moved
-    assert ("policy" in moved) == (config.selection.name == "learned")
+    assert ("policy" in moved) == stem.startswith("learned")
 
 
 @pytest.mark.parametrize("name", OF_SYSTEMS)
 def test_every_file_of_a_system_makes_a_training_step(name: str) -> None:
     dataset_name, system = name.split("/")
-    config, dataset = preset(dataset_name, "learned", 2, model=system), load(dataset_name)
+    config, dataset = run_config(dataset_name, {"model": system}), load(dataset_name)
     features = describe_features(dataset.graphs, dataset_name.startswith("ogbg-mol"))
     small = np.argsort(dataset.graphs.num_nodes, kind="stable")[:6]
-    transforms = system_transforms(config, Inputs(*features))
+    kind, settings = chosen_system(config)
+    transforms = [
+        Transform.from_json({"name": name, **given}) for name, given in kind.transforms(settings, Inputs(*features))
+    ]
     fitted, graphs = fit_apply(transforms, take_graphs(dataset.graphs, small), range(len(small)))
-    learned = {one.name: {field: getattr(one, field) for field in one.learned} for one in fitted}
     torch.manual_seed(0)
-    inputs = Inputs(*features, outputs=dataset.task.outputs, level=dataset.task.level, learned=learned)
+    task = dataset.task
+    inputs = Inputs(*features, outputs=task.outputs, level=task.level, learned=learned_of(fitted))
     # A cosine asks the trainer how many steps there will be.
-    stepwise = replace(config.optim, schedule="step", milestones=())
+    stepwise = config.optim.replace(schedule="step", milestones=())
     module = RunModule(make_model(config, inputs), dataset.task, stepwise)
     optimiser = module.configure_optimizers()["optimizer"]
     before = {key: value.clone() for key, value in module.named_parameters()}
@@ -290,8 +299,7 @@ def test_every_file_of_a_system_makes_a_training_step(name: str) -> None:
 
 def test_the_zinc_networks_keep_to_the_budget() -> None:
     dataset = load("zinc")
-    weights = count_parameters(step_module(preset("zinc", "learned", 2), dataset).model)
+    weights = count_parameters(step_module(preset("zinc", "learned"), dataset).model)
     total = sum(weights.values())
-    print(f"ZINC: {weights['selection']:,} + {weights['prediction']:,} = {total:,} weights")  # noqa: T201
     assert total <= 500_000
     assert abs(weights["selection"] - weights["prediction"]) < 0.05 * total, "architecturally identical"

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -15,7 +15,7 @@ from safetensors.torch import load_file
 
 from policylearn.settings import RunConfig, to_yaml
 from policylearn.training import fit, load_source
-from policylearn.training.checkpoints import is_whole, newest_readable
+from policylearn.training.checkpoints import epochs_kept, is_whole, newest_readable
 from tests.training.tiny import tiny_config, write_graphs
 
 SCRIPT = """
@@ -52,35 +52,36 @@ def assert_same_run(a: Path, b: Path) -> None:
     assert strip[0] == strip[1]
 
 
-@pytest.mark.parametrize("steps", [2, 8, 17], ids=["first epoch", "middle of an epoch", "late"])
-def test_kill_and_resume_is_bit_identical(reference: tuple[RunConfig, Path], steps: int, tmp_path: Path) -> None:
-    config, whole = reference
-    command = [sys.executable, "-c", SCRIPT, str(whole.parent / "config.yaml"), str(tmp_path / "run")]
+@pytest.fixture(scope="module")
+def killed(reference: tuple[RunConfig, Path]) -> Path:
+    """The same run, killed in the middle of its fourth epoch."""
+    _, whole = reference
+    folder = whole.parent / "killed"
+    command = [sys.executable, "-c", SCRIPT, str(whole.parent / "config.yaml"), str(folder)]
     process = subprocess.Popen(
         [*command, "0.05"], stdout=subprocess.PIPE, text=True, env=os.environ | {"OMP_NUM_THREADS": "1"}
     )
     assert process.stdout is not None
-    for _ in range(steps):
+    for _ in range(11):
         assert process.stdout.readline() == "step\n"
     process.send_signal(signal.SIGKILL)
     assert process.wait() == -signal.SIGKILL
     process.stdout.close()
-    assert not (tmp_path / "run" / "metrics.json").exists()
-    fit(config, load_source(config.data), tmp_path / "run", resume=True)
-    assert_same_run(tmp_path / "run", whole)
+    assert not (folder / "metrics.json").exists()
+    return folder
 
 
-def test_a_truncated_checkpoint_is_passed_over(reference: tuple[RunConfig, Path], tmp_path: Path) -> None:
+def test_kill_and_resume_is_bit_identical(reference: tuple[RunConfig, Path], killed: Path, tmp_path: Path) -> None:
     config, whole = reference
-    command = [sys.executable, "-c", SCRIPT, str(whole.parent / "config.yaml"), str(tmp_path / "run")]
-    process = subprocess.Popen([*command, "0.05"], stdout=subprocess.DEVNULL)
-    folder = tmp_path / "run" / "checkpoints"
-    for _ in range(1200):
-        if (folder / "previous.ckpt").exists():
-            break
-        time.sleep(0.05)
-    process.kill()
-    process.wait()
+    run = shutil.copytree(killed, tmp_path / "run")
+    assert epochs_kept(run / "checkpoints") == 3
+    fit(config, load_source(config.data), run, resume=True)
+    assert_same_run(run, whole)
+
+
+def test_a_truncated_checkpoint_is_passed_over(reference: tuple[RunConfig, Path], killed: Path, tmp_path: Path) -> None:
+    config, whole = reference
+    folder = shutil.copytree(killed, tmp_path / "run") / "checkpoints"
     last = folder / "last.ckpt"
     last.write_bytes((folder / "previous.ckpt").read_bytes()[:-1000])
     assert not is_whole(last)

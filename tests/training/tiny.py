@@ -29,13 +29,20 @@ def write_graphs(path: Path, count: int = 60, *, seed: int = 0, node_level: bool
     return path
 
 
+OF_POLICY = {"learned": {"picks": 2, "node_dropout": 0.3}, "full": {}, "none": {}}
+
+
 def tiny_config(path: Path | str, **changes: dict) -> RunConfig:
+    """A run of a few steps; changes are laid over its settings, group by group."""
+    policy = changes.get("selection", {}).get("name", "learned")
     base = {
         "data": {"name": str(path)},
         "prediction": {"channels": 8, "layers": 2, "dropout": 0.1},
-        "selection": {"picks": 2, "samples": 2, "node_dropout": 0.3},
+        "selection": OF_POLICY.get(policy, {"picks": 2}),
         "fit": {"epochs": 6, "batch_size": 12, "threads": 1, "checkpoint_seconds": 0.0},
     }
+    if changes.get("model", "policy-learn") != "policy-learn":
+        del base["prediction"], base["selection"]
     for part, values in changes.items():
         base[part] = base.get(part, {}) | values if isinstance(values, dict) else values
     return changed(RunConfig(), base)

@@ -46,6 +46,7 @@ class Source:
         node_features: what x holds.
         edge_features: what edge_attr holds.
         molecules: whether graphs come from SMILES, so that SMILES can be predicted on.
+        parents: whether salts and charged molecules among these were read as their parent.
         report: what reading a table found, for the user; None for other data.
         explanation: how a table's task was found.
         split_note: what is unusual about a table's split.
@@ -55,6 +56,7 @@ class Source:
     node_features: Features
     edge_features: Features
     molecules: bool
+    parents: bool = False
     report: TableReport | None = None
     explanation: str = ""
     split_note: str = ""
@@ -116,6 +118,7 @@ def _from_table(config: DataConfig, progress: Callable[[int, int], None] | None)
         list(config.target),
         task=config.task,
         split_column=config.split_column,
+        parents=config.standardise == "parent",
         on_error=config.on_error,
         progress=progress,
     )
@@ -132,7 +135,8 @@ def _from_table(config: DataConfig, progress: Callable[[int, int], None] | None)
         _check_parts(dataset, split)
     if table.task.scaling is not None:
         dataset = _standardised(dataset)
-    return Source(dataset, *describe_features(table.graphs, True), True, table.report, table.explanation, note)
+    features, parents = describe_features(table.graphs, True), config.standardise == "parent"
+    return Source(dataset, *features, True, parents, table.report, table.explanation, note)
 
 
 def _standardised(dataset: Dataset) -> Dataset:

@@ -35,7 +35,15 @@ from policylearn.training.prepared_data import PreparedData, prepare_data
 from policylearn.training.processes import agree, by_first, check_device, checkpoint_for_all, join, launched, note
 from policylearn.training.quiet import quiet_lightning
 from policylearn.training.run_folder import ResumeState, look_into, new_folder
-from policylearn.training.runs import RunFacts, make_model, save_metrics, save_settings, save_weights
+from policylearn.training.runs import (
+    OGB,
+    OGB_OF_PARENTS,
+    RunFacts,
+    make_model,
+    save_metrics,
+    save_settings,
+    save_weights,
+)
 
 
 @dataclass(frozen=True)
@@ -231,7 +239,7 @@ def describe(
         task=dataset.task,
         node_features=source.node_features,
         edge_features=source.edge_features,
-        featuriser="ogb" if source.molecules else None,
+        featuriser=None if not source.molecules else OGB_OF_PARENTS if source.parents else OGB,
         dataset=describe_dataset(dataset),
         fold=fold if len(dataset.splits) > 1 else None,
         threads=torch.get_num_threads(),

@@ -29,6 +29,9 @@ from policylearn.settings.run_config import RunConfig, to_yaml
 from policylearn.settings.run_files import CONFIG, FACTS, FORMAT, METRICS, WEIGHTS, RunError, read_run_files
 from policylearn.training.prepared_data import add_real, learned_of
 
+OGB, OGB_OF_PARENTS = "ogb", "ogb of parents"
+"""How SMILES become graphs: OGB's features of the molecule as it is given, or of its parent."""
+
 
 @dataclass(frozen=True)
 class RunFacts:
@@ -67,6 +70,11 @@ class RunFacts:
     versions: dict[str, str] = field(default_factory=versions)
     machine: str = field(default_factory=system)
     format: int = FORMAT
+
+    @property
+    def parents(self) -> bool:
+        """Whether salts and charged molecules are read as their parent (see `parent_of`)."""
+        return self.featuriser == OGB_OF_PARENTS
 
     @property
     def inputs(self) -> Inputs:
