@@ -16,12 +16,14 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Self, TypeVar
 
+import numpy as np
 from pebble import ProcessExpired, ProcessPool
 from threadpoolctl import threadpool_limits
 
 from policylearn.data.convert.stacking import pack_molecules
 from policylearn.data.molecules import MoleculeGraph, featurise, shown
 from policylearn.data.packed import DataError, PackedGraphs
+from policylearn.data.parents import parent_of
 from policylearn.data.transforms import Transform, apply
 from policylearn.data.worker_server import process_context
 
@@ -49,31 +51,42 @@ class PreparedMolecules:
 
 
 def prepare_molecules(
-    smiles: Sequence[str], transforms: Sequence[Transform], most_atoms: int | None = None
+    smiles: Sequence[str], transforms: Sequence[Transform], parents: bool = False, most_atoms: int | None = None
 ) -> PreparedMolecules:
     """Graphs of molecules with their structures, computed in this process without a time limit.
+
+    Where a salt is read as its parent, ``extras["atoms"]`` of the graphs says which atom of the given molecule each
+    node is.
 
     Args:
         smiles: one per molecule.
         transforms: that a training has fitted.
+        parents: whether salts and charged molecules are read as their parent (see `parent_of`).
         most_atoms: larger molecules are a problem; None accepts any.
     """
     good: list[MoleculeGraph] = []
     texts: list[str] = []
+    atoms: list[Sequence[int]] = []
+    changed = False
     problems: dict[int, str] = {}
     for position, text in enumerate(smiles):
         try:
-            graph = featurise(text)
+            parent = parent_of(text) if parents else None
+            used = text if parent is None else parent.smiles
+            graph = featurise(used)
             if most_atoms is not None and len(graph.x) > most_atoms:
                 raise DataError(f"the molecule has {len(graph.x)} atoms, and up to {most_atoms} are accepted")
         except DataError as error:
             problems[position] = str(error)
         else:
             good.append(graph)
-            texts.append(text)
+            texts.append(used)
+            atoms.append(range(len(graph.x)) if parent is None else parent.atoms)
+            changed = changed or parent is not None
     if not good:
         return PreparedMolecules(None, problems)
-    return PreparedMolecules(apply(transforms, pack_molecules(good, smiles=texts)), problems)
+    extras = {"atoms": np.concatenate([np.asarray(one, dtype=np.int32) for one in atoms])} if changed else None
+    return PreparedMolecules(apply(transforms, pack_molecules(good, smiles=texts, extras=extras)), problems)
 
 
 class MoleculePool:
@@ -85,6 +98,7 @@ class MoleculePool:
     Args:
         transforms: that a training has fitted.
         workers: processes.
+        parents: as in `prepare_molecules`.
         seconds: time limit of one molecule.
         most_atoms: as in `prepare_molecules`.
     """
@@ -94,12 +108,13 @@ class MoleculePool:
         transforms: Sequence[Transform],
         workers: int,
         *,
+        parents: bool = False,
         seconds: float = SECONDS,
         most_atoms: int | None = None,
     ) -> None:
         if workers < 1:
             raise DataError(f"'workers' must be >= 1 (got {workers})")
-        self.seconds, self._begin = seconds, (tuple(transforms), most_atoms)
+        self.seconds, self._begin = seconds, (tuple(transforms), parents, most_atoms)
         self._workers = self._pool(workers)
         self._retries = self._pool(1)  # its process starts with its first task
 
@@ -158,6 +173,8 @@ def prepare_in_order(
     smiles_of: Callable[[Item], Sequence[str]],
     transforms: Sequence[Transform],
     workers: int,
+    *,
+    parents: bool = False,
 ) -> Iterator[tuple[Item, PreparedMolecules]]:
     """Each chunk with its molecules, in the order of the chunks, while further ones are being prepared.
 
@@ -168,13 +185,14 @@ def prepare_in_order(
         smiles_of: the molecules of a chunk.
         transforms: that a training has fitted.
         workers: processes, each molecule with a time limit; 0 prepares everything in this one, without a limit.
+        parents: as in `prepare_molecules`.
     """
     if workers == 0:
         for chunk in chunks:
-            yield chunk, prepare_molecules(smiles_of(chunk), transforms)
+            yield chunk, prepare_molecules(smiles_of(chunk), transforms, parents)
         return
     pending: deque[tuple[Item, Future[PreparedMolecules]]] = deque()
-    with MoleculePool(transforms, workers) as pool:
+    with MoleculePool(transforms, workers, parents=parents) as pool:
 
         def finished(chunk: Item, begun: Future[PreparedMolecules]) -> tuple[Item, PreparedMolecules]:
             return chunk, pool.result(smiles_of(chunk), begun)
@@ -187,16 +205,16 @@ def prepare_in_order(
             yield finished(*pending.popleft())
 
 
-_settings: tuple[tuple[Transform, ...], int | None] = (), None
+_settings: tuple[tuple[Transform, ...], bool, int | None] = (), False, None
 """Of a worker process, sent to it once."""
 
 
-def _begin(transforms: tuple[Transform, ...], most_atoms: int | None) -> None:
+def _begin(transforms: tuple[Transform, ...], parents: bool, most_atoms: int | None) -> None:
     global _settings
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all processes; the first one ends the others
     threadpool_limits(1)  # the variables that BLAS reads are read already
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    _settings = transforms, most_atoms
+    _settings = transforms, parents, most_atoms
 
 
 def _end_with_parent() -> None:

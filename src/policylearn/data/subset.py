@@ -94,6 +94,8 @@ def join_graphs(parts: Sequence[PackedGraphs]) -> PackedGraphs | None:
         return parts[0] if parts else None
     smiles = [part.smiles or [] for part in parts]
     known = {"smiles": smiles_bytes([text for texts in smiles for text in texts])} if any(smiles) else {}
+    if any("atoms" in part.extras for part in parts):  # see `prepare_molecules`
+        known["atoms"] = np.concatenate([part.extras.get("atoms", local_nodes(part)) for part in parts])
     return replace(
         parts[0],
         x=np.concatenate([part.x for part in parts]),
@@ -105,6 +107,12 @@ def join_graphs(parts: Sequence[PackedGraphs]) -> PackedGraphs | None:
         extras=known,
         structures=join_structures([part.structures for part in parts]),
     )
+
+
+def local_nodes(graphs: PackedGraphs) -> Array:
+    """The place of each node within its graph."""
+    places: Array = np.arange(len(graphs.x)) - np.repeat(graphs.node_ptr[:-1], graphs.num_nodes)
+    return places
 
 
 def join_structures(parts: Sequence[Mapping[str, Structure]]) -> dict[str, Structure]:

@@ -15,13 +15,12 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_random_state
 from torch_geometric.data import Batch, Data
 
-from policylearn.data import DataError, Dataset, PackedGraphs, Split, Task, pack_molecules
+from policylearn.data import DataError, Dataset, PackedGraphs, Split, Task
 from policylearn.data.convert.infer import standardise
-from policylearn.data.molecules import featurise_many
 from policylearn.data.packed import Array
 from policylearn.policies import POLICIES
 from policylearn.prediction.calibration import CALIBRATION, USUAL
-from policylearn.prediction.input_graphs import pack_items
+from policylearn.prediction.input_graphs import pack_items, pack_smiles
 from policylearn.prediction.outcome import finish
 from policylearn.prediction.predictor import Answer, Predictor, load
 from policylearn.settings.run_config import RunConfig
@@ -95,7 +94,7 @@ class _PolicyLearnEstimator(BaseEstimator):  # type: ignore[misc]
         if task.kind == "regression":
             task = replace(task, scaling=standardise(graphs.y[split.train]))
         dataset = Dataset("memory", graphs, task, (split,))
-        source = Source(dataset, *describe_features(graphs, molecules), molecules)
+        source = Source(dataset, *describe_features(graphs, molecules), molecules, parents=molecules)
         config = self.run_config(molecules=molecules, seed=seed)
         with tempfile.TemporaryDirectory(prefix="policylearn-") as name:
             folder = Path(name) / "run"
@@ -244,7 +243,7 @@ def with_targets(items: Any, y: Array) -> PackedGraphs:
     """Packed graphs that carry their targets and, where they come from SMILES, those too."""
     rows = listed(items)
     if isinstance(rows, list) and rows and isinstance(rows[0], str):
-        graphs: PackedGraphs | None = pack_molecules(list(featurise_many(rows)), smiles=rows, source="X")
+        graphs: PackedGraphs | None = pack_smiles(rows, parents=True)
     else:
         graphs = pack_items(rows, molecules=True)
     if graphs is None:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import numpy as np
 
-from policylearn.data import DataError, PackedGraphs, pack_molecules
+from policylearn.data import DataError, PackedGraphs
 from policylearn.data.convert.stacking import constant_column
-from policylearn.data.molecules import featurise_many
 from policylearn.data.packed import Array, as_table
+from policylearn.data.preparation import prepare_molecules
 from policylearn.nn import Features
 
 if TYPE_CHECKING:
@@ -21,12 +21,13 @@ Items: TypeAlias = "str | Data | Batch | PackedGraphs | Iterable[str] | Iterable
 """One SMILES or many, a PyG ``Data`` or many, a PyG ``Batch``, or packed graphs."""
 
 
-def pack_items(items: Items, *, molecules: bool) -> PackedGraphs | None:
+def pack_items(items: Items, *, molecules: bool, parents: bool = False) -> PackedGraphs | None:
     """Packed graphs of whatever was handed in, in its order; None where that is nothing.
 
     Args:
         items: the graphs.
         molecules: whether the model knows SMILES.
+        parents: as in `prepare_molecules`.
     """
     if isinstance(items, PackedGraphs):
         return items if len(items) else None
@@ -52,8 +53,16 @@ def pack_items(items: Items, *, molecules: bool) -> PackedGraphs | None:
             "this run was trained on graphs and does not know how its features were made from molecules;"
             " give torch_geometric.data.Data with the same features"
         )
-    smiles = [text.strip() for text in listed]
-    return pack_molecules(list(featurise_many(smiles)), smiles=smiles, source="the input")
+    return pack_smiles([text.strip() for text in listed], parents=parents)
+
+
+def pack_smiles(smiles: Sequence[str], *, parents: bool) -> PackedGraphs:
+    """Packed graphs of molecules; a `DataError` names the first that cannot be read."""
+    found = prepare_molecules(smiles, (), parents)
+    for position, reason in found.problems.items():
+        raise DataError(f"molecule {position}: {reason}")
+    assert found.graphs is not None, "there is a molecule, and none has a problem"
+    return found.graphs
 
 
 def is_pyg(item: Any, name: str) -> bool:

@@ -157,7 +157,9 @@ class Predictor:
         chunks = [range(start, min(start + CHUNK, len(smiles))) for start in range(0, len(smiles), CHUNK)]
         graphs: list[PackedGraphs] = []
         problems: dict[int, str] = {}
-        for chunk, found in prepare_in_order(chunks, lambda rows: [smiles[at] for at in rows], fitted, workers):
+        for chunk, found in prepare_in_order(
+            chunks, lambda rows: [smiles[at] for at in rows], fitted, workers, parents=self.run.facts.parents
+        ):
             problems |= {chunk[at]: reason for at, reason in found.problems.items()}
             graphs += [] if found.graphs is None else [found.graphs]
         return self.answer_prepared(join_graphs(graphs)), problems
@@ -188,6 +190,11 @@ class Predictor:
             members = members[:, self._rows_before_sorting(graphs, order)]
             place = np.argsort(order)
             picks = [picks[at] for at in place]
+        if graphs is not None and "atoms" in graphs.extras:  # picks are counted in the molecules as they were given
+            places = graphs.extras["atoms"]
+            picks = [
+                places[start + np.array(own, int)].tolist() for start, own in zip(graphs.node_ptr, picks, strict=False)
+            ]
         if not self.others:
             return self.with_intervals(Answer(members[0], picks), level)
         mean, std = members.mean(axis=0, dtype=np.float64), members.std(axis=0, ddof=1, dtype=np.float64)
@@ -224,11 +231,11 @@ class Predictor:
         Args:
             items: the graphs; a `DataError` names the first one that cannot be used and why.
         """
-        packed = pack_items(items, molecules=self.run.facts.featuriser is not None)
+        facts = self.run.facts
+        packed = pack_items(items, molecules=facts.featuriser is not None, parents=facts.parents)
         if packed is None:
             return None
         self.check_features(packed)
-        facts = self.run.facts
         return apply_stored(facts.transforms, packed, columns=facts.columns, source="the input")
 
     def check_prepared(self, graphs: PackedGraphs) -> None:

@@ -161,7 +161,7 @@ class PartPredictor:
         with replacing(path) as part, opened(part, path) as file:
             writer = table_writer(file, self.parts.output)
             for chunk in chunks:
-                block = chunk.block(prepare_molecules(chunk.smiles, self.transforms))
+                block = chunk.block(prepare_molecules(chunk.smiles, self.transforms, self.predictor.run.facts.parents))
                 write_block(writer, columns, block, answer_block(self.predictor, block, self.parts.wanted), self.added)
                 rows, failed = rows + len(block.cells), failed + sum(map(bool, block.errors))
         counts = {"rows": rows, "failed": failed, "position": chunks[-1].position}

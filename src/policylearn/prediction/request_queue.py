@@ -68,7 +68,9 @@ class RequestQueue:
         self.waiting = 0
         self.queue: asyncio.Queue[PendingRequest] = asyncio.Queue()
         fitted = [Transform.from_json(stored) for stored in predictor.run.facts.transforms]
-        self.readers = MoleculePool(fitted, workers, seconds=seconds, most_atoms=most_atoms)
+        self.readers = MoleculePool(
+            fitted, workers, parents=predictor.run.facts.parents, seconds=seconds, most_atoms=most_atoms
+        )
         self.thread = ThreadPoolExecutor(1, thread_name_prefix="predict")
         self.retries = ThreadPoolExecutor(1, thread_name_prefix="read again")
 

@@ -8,11 +8,10 @@ from itertools import islice
 
 import numpy as np
 
-from policylearn.data import DataError, PackedGraphs, pack_molecules, take_graphs
+from policylearn.data import PackedGraphs, join_graphs, take_graphs
 from policylearn.data.convert import TableRow, TableRows
-from policylearn.data.molecules import MoleculeGraph, featurise
 from policylearn.data.packed import Array
-from policylearn.data.preparation import PreparedMolecules, prepare_in_order
+from policylearn.data.preparation import PreparedMolecules, prepare_in_order, prepare_molecules
 from policylearn.data.transforms import Transform
 from policylearn.prediction.predictor import Predictor
 
@@ -104,15 +103,19 @@ def batched_rows(rows: TableRows, size: int) -> Iterator[list[TableRow]]:
         yield some
 
 
-def prepared_blocks(rows: TableRows, transforms: Sequence[Transform], workers: int) -> Generator[Block]:
+def prepared_blocks(
+    rows: TableRows, transforms: Sequence[Transform], workers: int, *, parents: bool
+) -> Generator[Block]:
     """The rows of a table in blocks, prepared by several processes, in order.
 
     Args:
         rows: the table, opened with its column of molecules.
         transforms: of the run.
         workers: processes.
+        parents: as in `prepare_molecules`.
     """
-    for chunk, prepared in prepare_in_order(read_chunks(rows, CHUNK), lambda chunk: chunk.smiles, transforms, workers):
+    chunks = read_chunks(rows, CHUNK)
+    for chunk, prepared in prepare_in_order(chunks, lambda chunk: chunk.smiles, transforms, workers, parents=parents):
         yield chunk.block(prepared)
 
 
@@ -126,37 +129,27 @@ def molecule_blocks(predictor: Predictor, rows: TableRows, size: int) -> Generat
     """
     cells: list[list[str]] = []
     errors: list[str] = []
-    molecules: list[MoleculeGraph] = []
-    smiles: list[str] = []
+    molecules: list[PackedGraphs] = []
     column = rows.smiles or "smiles"
 
     def block() -> Block:
-        graphs = predictor.prepare(pack_molecules(molecules, smiles=smiles)) if molecules else None
-        each = np.arange(len(molecules))
+        joined, each = join_graphs(molecules), np.arange(len(molecules))
+        graphs = None if joined is None else predictor.prepare(joined)
         return Block(cells, errors, graphs, each, each, rows.position)
 
     for row in rows:
-        read = read_molecule(row, column)
         cells.append([*row.cells, *[""] * len(rows.header)][: len(rows.header)])
-        errors.append(read if isinstance(read, str) else "")
-        if not isinstance(read, str):
-            molecules.append(read)
-            smiles.append(row.fields[column])
+        problem = row.problem
+        if not problem:
+            read = prepare_molecules([row.fields[column]], (), predictor.run.facts.parents)
+            problem = read.problems.get(0, "")
+            molecules += [] if read.graphs is None else [read.graphs]
+        errors.append(f"line {row.line}: {problem}" if problem else "")
         if len(molecules) == size or len(cells) == max(MOST_ROWS, 2 * size):
             yield block()
-            cells, errors, molecules, smiles = [], [], [], []
+            cells, errors, molecules = [], [], []
     if cells:
         yield block()
-
-
-def read_molecule(row: TableRow, column: str) -> MoleculeGraph | str:
-    """The molecule of a row, or why there is none."""
-    if row.problem:
-        return f"line {row.line}: {row.problem}"
-    try:
-        return featurise(row.fields[column])
-    except DataError as error:
-        return f"line {row.line}: {error}"
 
 
 def graph_blocks(

@@ -90,7 +90,7 @@ def predict_table(
         else:
             wanted = in_large_batches(predictor, wanted)
             fitted = [Transform.from_json(stored) for stored in predictor.run.facts.transforms]
-            blocks = prepared_blocks(rows, fitted, wanted.workers)
+            blocks = prepared_blocks(rows, fitted, wanted.workers, parents=predictor.run.facts.parents)
         # Closed here, and not when it is collected: then its processes end where an error leaves this block.
         with closing(blocks), threads_beside(wanted.workers):
             return write(predictor, output, rows.header, "picked_atoms", blocks, wanted, progress)

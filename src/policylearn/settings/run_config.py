@@ -63,6 +63,8 @@ class DataConfig(Settings, frozen=True):
     """Random splits, one after the other, whose seeds count from split_seed; figures are means over them."""
     fold: NotNegative | None = None
     """Which fold to train on, of datasets with folds; all of them if not given."""
+    standardise: Literal["parent", "none"] = "parent"
+    """Read salts and charged molecules of a CSV as their largest organic part in neutral form, or as they are."""
     on_error: Literal["raise", "skip"] = "raise"
     """Whether a broken row of a CSV stops the run or is left out and reported."""
     transforms: dict[str, Any] = {}

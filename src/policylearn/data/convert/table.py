@@ -26,6 +26,7 @@ from policylearn.data.convert.rows import SMILES_NAMES, filled, listed, open_row
 from policylearn.data.convert.stacking import compact, pack_molecules
 from policylearn.data.molecules import MoleculeGraph, featurise_molecule, read_smiles, shown
 from policylearn.data.packed import Array, DataError, PackedGraphs
+from policylearn.data.parents import parent_of
 from policylearn.data.tasks import Kind, Task
 
 PARTS = {
@@ -71,9 +72,10 @@ class LabelledRow:
 
 @dataclass(frozen=True)
 class Molecule:
-    """A row with its molecule."""
+    """A row with its molecule: ``smiles`` is that of the parent where the row has a salt."""
 
     entry: LabelledRow
+    smiles: str
     graph: MoleculeGraph
     canonical: str
     fragments: int
@@ -86,6 +88,7 @@ def read_table(
     *,
     task: Kind | None = None,
     split_column: str | None = None,
+    parents: bool = True,
     on_error: Literal["raise", "skip"] = "raise",
     progress: Progress | None = None,
 ) -> MoleculeTable:
@@ -105,6 +108,7 @@ def read_table(
         targets: the column or columns to predict.
         task: state the kind of task instead of inferring it.
         split_column: a column that says train, valid or test.
+        parents: whether salts and charged molecules are read as their largest organic part in neutral form.
         on_error: raise for the first bad row, or skip bad rows and report each.
         progress: called with (molecules done, molecules in all) from time to time.
     """
@@ -130,13 +134,20 @@ def read_table(
     if task is None and entries:
         infer_kind(columns_of(entries, names), names, numbers, source)  # fail before the slow part
 
-    molecules, rejected = read_molecules(entries, keep=on_error == "skip" or not dropped, progress=progress)
+    keep = on_error == "skip" or not dropped
+    molecules, rejected = read_molecules(entries, parents=parents, keep=keep, progress=progress)
     dropped = sorted(dropped + rejected, key=lambda row: row.line)
     if on_error == "raise":
         raise_first(source, dropped)
     if not molecules:
         raise DataError(f"{source}: none of its {rows} rows can be used; the first: {dropped[0]}")
     columns = columns_of([molecule.entry for molecule in molecules], names)
+    changed = [molecule.entry for molecule in molecules if molecule.smiles != molecule.entry.smiles]
+    if changed:
+        notes.append(
+            f"{len(changed)} salts or charged molecules are read as their largest organic part in neutral form"
+            f" (line {changed[0].line}: {changed[0].smiles}); --data.standardise none leaves them as they are"
+        )
     notes += [*label_notes(columns, names, numbers), *constant_notes(columns, names)]
     kind, reason = (task, f"the task was stated: {task}") if task else infer_kind(columns, names, numbers, source)
     extras = split_arrays(molecules, split_column) | {
@@ -147,7 +158,7 @@ def read_table(
     graphs = pack_molecules(
         [molecule.graph for molecule in molecules],
         y,
-        smiles=[molecule.entry.smiles for molecule in molecules],
+        smiles=[molecule.smiles for molecule in molecules],
         extras=extras | ({"classes": np.array(built.classes)} if built.classes else {}),
         source=source,
     )
@@ -221,7 +232,7 @@ def part_fault(entry: LabelledRow, split_column: str | None) -> DroppedRow | Non
 
 
 def read_molecules(
-    entries: Sequence[LabelledRow], *, keep: bool, progress: Progress | None
+    entries: Sequence[LabelledRow], *, parents: bool, keep: bool, progress: Progress | None
 ) -> tuple[list[Molecule], list[DroppedRow]]:
     """Molecules of the rows, and the rows that RDKit rejects; without ``keep`` it only looks for the latter."""
     molecules, rejected = [], []
@@ -229,10 +240,12 @@ def read_molecules(
         if progress and done % PROGRESS_STEP == 0:
             progress(done, len(entries))
         try:
-            molecule = read_smiles(entry.smiles)
+            parent = parent_of(entry.smiles) if parents else None
+            smiles = entry.smiles if parent is None else parent.smiles
+            molecule = read_smiles(smiles)
             if keep:
-                fragments = len(Chem.GetMolFrags(molecule))
-                molecules.append(Molecule(entry, featurise_molecule(molecule), Chem.MolToSmiles(molecule), fragments))
+                graph, canonical = featurise_molecule(molecule), Chem.MolToSmiles(molecule)
+                molecules.append(Molecule(entry, smiles, graph, canonical, len(Chem.GetMolFrags(molecule))))
         except DataError as error:
             rejected.append(DroppedRow(entry.line, entry.smiles, str(error)))
     if progress:
