@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import psutil
 import torch
 from torch_geometric.data import Batch
 
@@ -22,6 +23,10 @@ SHARE = 0.8
 """Of the memory that is free, as much as a contender may need."""
 LOOK = 0.02
 """Seconds between two looks at the memory of a process."""
+
+
+class MemoryLimitError(RuntimeError):
+    """A process of its own held more than it may, and was ended."""
 
 
 def peak() -> int:
@@ -41,35 +46,16 @@ def forget_peak() -> None:
 
 
 def resident() -> int:
-    """Bytes that this process holds now; the peak so far where the system does not tell."""
-    held = resident_of("self")
-    return peak() if held is None else held
-
-
-def resident_of(process: int | str) -> int | None:
-    """Bytes that a process holds now; None where the system does not tell, or it is over."""
-    try:
-        pages = Path(f"/proc/{process}/statm").read_text().split()[1]
-    except (OSError, IndexError):
-        return None
-    return int(pages) * resource.getpagesize()
+    """Bytes that this process holds now."""
+    return int(psutil.Process().memory_info().rss)
 
 
 def available() -> int:
-    """Bytes that a further process could have; all there are where the system does not tell."""
-    facts = Path("/proc/meminfo")
-    lines = facts.read_text().splitlines() if facts.exists() else []
-    free = [int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable")]
-    return free[0] if free else os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    """Bytes that a further process could have."""
+    return int(psutil.virtual_memory().available)
 
 
-class MemoryLimitError(RuntimeError):
-    """A process of its own held more than it may, and was ended."""
-
-
-def run_alone(
-    module: str, words: dict[str, Any], folder: Path | None = None, *, most_bytes: int | None = None
-) -> dict[str, Any]:
+def run_alone(module: str, words: dict[str, Any], *, most_bytes: int | None = None) -> dict[str, Any]:
     """Run ``python -m MODULE WORDS`` in a process of its own and return the JSON object that it prints last.
 
     The C library is told to give freed tensors back at once: by default it keeps those below 32 MiB, and small settings
@@ -78,13 +64,12 @@ def run_alone(
     Args:
         module: what to run.
         words: its one argument, as JSON.
-        folder: where to run it; None is here.
-        most_bytes: how much it may hold, where the system tells; more ends it with a `MemoryLimitError`.
+        most_bytes: how much it may hold; more ends it with a `MemoryLimitError`.
     """
     environment = os.environ | {"MALLOC_MMAP_THRESHOLD_": str(64 * 1024)}
     command = [sys.executable, "-m", module, json.dumps(words)]
     pipe = subprocess.PIPE
-    with subprocess.Popen(command, cwd=folder, env=environment, stdout=pipe, stderr=pipe, text=True) as process:
+    with subprocess.Popen(command, env=environment, stdout=pipe, stderr=pipe, text=True) as process:
         try:
             out, errors = watch(process, most_bytes)
         finally:
@@ -101,8 +86,7 @@ def watch(process: subprocess.Popen[str], most_bytes: int | None) -> tuple[str, 
         try:
             return process.communicate(timeout=None if most_bytes is None else LOOK)
         except subprocess.TimeoutExpired:
-            held = resident_of(process.pid)
-            if most_bytes is not None and held is not None and held > most_bytes:
+            if most_bytes is not None and psutil.Process(process.pid).memory_info().rss > most_bytes:
                 raise MemoryLimitError(f"needs more than {most_bytes / GIB:.1f} GiB of memory") from None
 
 

@@ -1,4 +1,7 @@
-"""32 clients against ``policylearn serve`` on loopback: every answer is checked; throughput, latencies, memory."""
+"""32 clients against ``policylearn serve`` on loopback: ``python -m lab.bench.service_load RUN``.
+
+Every answer is checked; throughput, latencies and memory are printed and kept.
+"""
 
 from __future__ import annotations
 
@@ -9,16 +12,17 @@ import os
 import random
 import socket
 import statistics
-import subprocess
-import sys
 import threading
 import time
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import psutil
+
 import policylearn
 from lab.bench.machine import keep
+from lab.bench.startup import ours
 
 GOOD = ["CCO", "c1ccccc1", "CC(=O)Oc1ccccc1C(=O)O", "CCN(CC)CC", "C1CCCCC1", "CC(C)Cc1ccc(cc1)C(C)C(=O)O", "O", "CCCl"]
 BAD = ["C1CC", "xyz", "", "C" * 400]
@@ -29,7 +33,7 @@ PATIENCE = 900
 
 
 class Load:
-    """What all clients share."""
+    """What all clients share: the server's port, the right answers, and what came of the requests so far."""
 
     def __init__(self, port: int, expected: dict[str, float], target: str) -> None:
         self.port, self.expected, self.target = port, expected, target
@@ -37,35 +41,36 @@ class Load:
         self.stop = threading.Event()
 
     def client(self, seed: int) -> None:
-        """Ask until told to stop; what is not answered, as the server may be restarted, is asked again until it is."""
-        draw, connection = random.Random(seed), None
+        """Ask until told to stop."""
+        draw = random.Random(seed)
         while not self.stop.is_set():
             broken = draw.random() < 0.05
             rows = [draw.choice(GOOD if draw.random() < 0.8 else BAD) for _ in range(draw.randint(1, 20))]
             body = draw.choice(BROKEN) if broken else json.dumps({"smiles": rows}).encode()
             self.note("asked")
-            begin = time.perf_counter()
-            until = begin + PATIENCE
-            while time.perf_counter() < until:
-                try:
-                    connection = connection or http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
-                    connection.request("POST", "/predict", body, HEADERS)
-                    response = connection.getresponse()
-                    content = json.loads(response.read())
-                except (OSError, http.client.HTTPException, json.JSONDecodeError):
-                    connection = None
-                    self.note("asked again after a lost connection")
-                    begin = time.perf_counter() + 0.2
-                    time.sleep(0.2)
-                    continue
-                if broken:
-                    kind = "refused as it should be" if response.status == 422 else "WRONG"
-                else:
-                    kind = self.judge(rows, response.status, content)
-                self.note(kind, time.perf_counter() - begin, len(rows))
-                break
-            else:
+            answer = self.ask(body)
+            if answer is None:
                 self.note("LOST")
+                continue
+            status, content, seconds = answer
+            right = "refused as it should be" if status == 422 else "WRONG"
+            self.note(right if broken else self.judge(rows, status, content), seconds, len(rows))
+
+    def ask(self, body: bytes) -> tuple[int, Any, float] | None:
+        """Ask until there is an answer, as the server may be restarted; gives status, content and seconds."""
+        until = time.perf_counter() + PATIENCE
+        while (begin := time.perf_counter()) < until:
+            connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+            try:
+                connection.request("POST", "/predict", body, HEADERS)
+                response = connection.getresponse()
+                return response.status, json.loads(response.read()), time.perf_counter() - begin
+            except (OSError, http.client.HTTPException, json.JSONDecodeError):
+                self.note("asked again after a lost connection")
+                time.sleep(0.2)
+            finally:
+                connection.close()
+        return None
 
     def judge(self, rows: list[str], status: int, content: Any) -> str:
         """Whether an answer is right."""
@@ -91,10 +96,9 @@ class Load:
                 self.seconds.append(seconds)
 
 
-def start(run: Path, port: int) -> subprocess.Popen[bytes]:
+def start(run: Path, port: int) -> psutil.Popen:
     """The server, once it answers."""
-    code = "import sys; from policylearn.cli import main; sys.exit(main(sys.argv[1:]))"
-    process = subprocess.Popen([sys.executable, "-c", code, "serve", str(run), "--port", str(port)])
+    process = psutil.Popen([*ours(), "serve", str(run), "--port", str(port)])
     until = time.monotonic() + 600
     while time.monotonic() < until and process.poll() is None:
         try:
@@ -106,15 +110,9 @@ def start(run: Path, port: int) -> subprocess.Popen[bytes]:
     raise SystemExit("the server did not start")
 
 
-def memory(process: subprocess.Popen[bytes]) -> float:
-    """Resident megabytes."""
-    text = Path(f"/proc/{process.pid}/status").read_text()
-    return int(text.split("VmRSS:")[1].split()[0]) / 1024
-
-
 def main() -> None:
     """Measure."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("run", type=Path, help="a run on molecules with one number to predict")
     parser.add_argument("--seconds", type=float, default=60.0)
     parser.add_argument("--clients", type=int, default=32)
@@ -127,23 +125,20 @@ def main() -> None:
         port = probe.getsockname()[1]
     process = start(options.run, port)
     load = Load(port, expected, predictor.task.targets[0])
-    clients = [threading.Thread(target=load.client, args=(seed,)) for seed in range(min(options.clients, 64))]
+    clients = [threading.Thread(target=load.client, args=(seed,)) for seed in range(options.clients)]
     for client in clients:
         client.start()
-    begin = time.perf_counter()
-    resident: list[float] = []
-    restarts = 0
+    begin, resident, restarts = time.perf_counter(), list[float](), 0
     try:
         while (passed := time.perf_counter() - begin) < options.seconds:
             time.sleep(min(1.0, options.seconds / 10))
-            if options.restart and passed > options.seconds / 2:
+            if options.restart and not restarts and passed > options.seconds / 2:
                 killed = time.perf_counter()
                 process.kill()
                 process.wait()
-                process, options.restart, resident = start(options.run, port), False, []
-                restarts += 1
+                process, resident, restarts = start(options.run, port), [], 1
                 begin += time.perf_counter() - killed  # figures are per second in which there was a server
-            resident.append(memory(process))
+            resident.append(process.memory_info().rss / 2**20)
     finally:
         load.stop.set()
         for client in clients:
@@ -156,7 +151,7 @@ def main() -> None:
 def show(load: Load, seconds: float, resident: list[float], restarts: int, clients: int) -> None:
     """Print what was measured and keep it; end with an error where an answer was wrong or lost."""
     times, rows = sorted(load.seconds), load.counts.pop("rows")
-    at = {share: times[min(len(times) - 1, int(share * len(times)))] * 1000 for share in (0.5, 0.99)}
+    p50, p99 = (times[min(len(times) - 1, int(share * len(times)))] * 1000 for share in (0.5, 0.99))
     quarter = max(1, len(resident) // 4)
     first, last = (statistics.median(part) for part in (resident[:quarter], resident[-quarter:]))
     found = {
@@ -165,8 +160,8 @@ def show(load: Load, seconds: float, resident: list[float], restarts: int, clien
         "restarts": restarts,
         "requests_per_second": round(len(times) / seconds, 1),
         "rows_per_second": round(rows / seconds, 1),
-        "p50_ms": round(at[0.5]),
-        "p99_ms": round(at[0.99]),
+        "p50_ms": round(p50),
+        "p99_ms": round(p99),
         "memory_mb": {"first_quarter": round(first), "last_quarter": round(last)},
         "counts": dict(load.counts),
         "load_average": os.getloadavg(),

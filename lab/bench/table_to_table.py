@@ -3,8 +3,8 @@
 PATH is the Python of an environment made from ``lab/peers-requirements.txt``. Each contender is one command,
 start-up included, with its defaults: ``policylearn predict`` on a run with and on one without RDKit's descriptors,
 ``chemprop predict`` on a model with and on one without ``rdkit_2d``. They take turns, round by round, on the same file:
-100,000 molecules of `molecules`, or the first 10,000 of these where models read descriptors, which are ten times as
-dear. Times are those of the clock and those of all processors. The models are trained on 1,000 others for a few epochs.
+40,000 molecules of OGB, or the first 10,000 of these where models read descriptors, which are ten times as dear. Times
+are those of the clock and those of all processors. The models are trained on 1,000 others for a few epochs.
 
 ``--memory`` runs ``policylearn predict`` alone, on the same molecules and on 1,000,000 rows, which hold them over and
 over, to see whether memory grows with the file.
@@ -33,7 +33,7 @@ from policylearn.wording import markdown_table
 
 NAME, MEMORY = "table_to_table", "table_to_table_memory"
 TRAINED_ON = 1000
-MOLECULES, DESCRIBED, MANY = 100_000, 10_000, 1_000_000
+MOLECULES, DESCRIBED, MANY = 40_000, 10_000, 1_000_000
 GOAL = 5
 """So many times chemprop's rate is aimed at."""
 MIB = 2**20
@@ -163,12 +163,11 @@ def trained(peer: Peer, options: argparse.Namespace, table: Path) -> Path:
 def compare(options: argparse.Namespace) -> Path:
     """Measure all contenders, and give the record."""
     train, data = write_tables(options.work, options.molecules)
-    peers = [peer for peer in PEERS if peer.name in options.only]
-    costs: dict[str, list[dict[str, Any]]] = {peer.name: [] for peer in peers}
-    folders = {peer.name: trained(peer, options, train) for peer in peers}
+    costs: dict[str, list[dict[str, Any]]] = {peer.name: [] for peer in PEERS}
+    folders = {peer.name: trained(peer, options, train) for peer in PEERS}
     load, path = os.getloadavg()[0], Path()
     for _ in range(options.rounds):
-        for peer in peers:
+        for peer in PEERS:
             output = options.work / f"{peer.folder}.csv"
             source = first_rows(data, min(options.described, options.molecules)) if peer.descriptors else data
             cost = run(peer.predict(options.python, folders[peer.name], source, output), output)
@@ -201,7 +200,6 @@ if __name__ == "__main__":
     parser.add_argument("--molecules", type=int, default=MOLECULES)
     parser.add_argument("--described", type=int, default=DESCRIBED, help="molecules where models read descriptors")
     parser.add_argument("--rounds", type=int, default=1)
-    parser.add_argument("--only", nargs="+", default=[peer.name for peer in PEERS], help="names of contenders")
     parser.add_argument("--memory", type=int, nargs="?", const=MANY, help="measure our memory on so many rows instead")
     chosen = parser.parse_args()
     chosen.work.mkdir(parents=True, exist_ok=True)

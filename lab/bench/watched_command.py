@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import csv
-import os
 import subprocess
 import time
 from dataclasses import dataclass
 from pathlib import Path
 
+import psutil
+
 POLL = 0.2
-TICKS = os.sysconf("SC_CLK_TCK")
 
 
 @dataclass(frozen=True)
@@ -41,39 +41,37 @@ class Cost:
 
 
 def run(command: list[str], output: Path) -> Cost:
-    """Run a command in a session of its own, and watch all processes of that session.
+    """Run a command, and watch it and the processes that it starts.
 
     Args:
         command: its words.
         output: the table that it writes.
     """
     output.unlink(missing_ok=True)
-    begin = time.perf_counter()
-    log = output.with_suffix(".log")
-    with log.open("w") as file:
-        process = subprocess.Popen(command, stdout=file, stderr=subprocess.STDOUT, start_new_session=True)
-    ticks: dict[int, int] = {}
+    begin, log = time.perf_counter(), output.with_suffix(".log")
+    used: dict[int, float] = {}
     peak = 0
-    while process.poll() is None:
-        peak = max(peak, watch(process.pid, ticks))
-        time.sleep(POLL)
+    with log.open("w") as file:
+        process = psutil.Popen(command, stdout=file, stderr=subprocess.STDOUT)
+        while process.poll() is None:
+            peak = max(peak, watch(process, used))
+            time.sleep(POLL)
     seconds = time.perf_counter() - begin
     if process.returncode or not output.exists():
         raise SystemExit(f"{command} failed with code {process.returncode}; see {log}")
     with output.open(newline="") as file:
         rows = sum(1 for _ in csv.reader(file)) - 1
-    return Cost(seconds, sum(ticks.values()) / TICKS, peak, rows)
+    return Cost(seconds, sum(used.values()), peak, rows)
 
 
-def watch(session: int, ticks: dict[int, int]) -> int:
-    """Note the processor time of each process of a session, and return the bytes that they hold together."""
+def watch(process: psutil.Process, used: dict[int, float]) -> int:
+    """Note the processor seconds of a process and its children, and return the bytes that they hold together."""
     held = 0
-    for stat in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            words = stat.read_text().rpartition(")")[2].split()
-        except OSError:  # it has ended meanwhile
-            continue
-        if int(words[3]) == session:
-            ticks[int(stat.parent.name)] = int(words[11]) + int(words[12])
-            held += int(words[21]) * os.sysconf("SC_PAGE_SIZE")
+    try:
+        for one in (process, *process.children(recursive=True)):
+            times = one.cpu_times()
+            used[one.pid] = times.user + times.system
+            held += one.memory_info().rss
+    except psutil.NoSuchProcess:  # it has ended meanwhile
+        pass
     return held

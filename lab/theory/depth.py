@@ -3,29 +3,23 @@
 from __future__ import annotations
 
 import numpy as np
+from scipy.sparse.csgraph import shortest_path
 
 from lab.theory.wl import UNMARKED, marked_copies, refine
 from policylearn.data import DataError, PackedGraphs
 from policylearn.data.packed import Array
+from policylearn.data.synthetic import adjacency
 
 
 def diameters(graphs: PackedGraphs) -> Array:
     """The longest of the shortest paths of each graph, ``(G,)``; graphs must be connected."""
-    return np.array([diameter(graphs, graph) for graph in range(len(graphs))])
-
-
-def diameter(graphs: PackedGraphs, graph: int) -> int:
-    """The longest of the shortest paths of one connected graph."""
-    nodes = int(graphs.num_nodes[graph])
-    hears = np.eye(nodes, dtype=bool)
-    source, target = graphs.edge_index[:, graphs.edge_ptr[graph] : graphs.edge_ptr[graph + 1]]
-    hears[target, source] = True
-    near = np.eye(nodes, dtype=bool)
-    for steps in range(nodes):
-        if near.all():
-            return steps
-        near = near @ hears
-    raise DataError(f"graph {graph} is not connected and has no diameter; hand over its components one by one")
+    found = []
+    for graph in range(len(graphs)):
+        longest = shortest_path(adjacency(graphs, np.array([graph]))[0], unweighted=True).max()
+        if np.isinf(longest):
+            raise DataError(f"graph {graph} is not connected and has no diameter; hand over its components one by one")
+        found.append(int(longest))
+    return np.array(found)
 
 
 def mark_is_seen(graphs: PackedGraphs, layers: int) -> Array:

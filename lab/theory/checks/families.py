@@ -1,11 +1,10 @@
-"""Checks on CSL graphs and unions of them: what 1-WL sees with and without marks, and how deep a network must be."""
+"""Checks on CSL graphs and unions of them: what 1-WL sees with and without marks."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from lab.theory.checks.record import Check, braces
-from lab.theory.depth import diameters, layers_needed, mark_is_seen
+from lab.theory.checks.record import Measured, braces, check
 from lab.theory.identify import bag_kinds, collection_told_apart, identification
 from lab.theory.wl import marked_copies, refine
 from policylearn.data import PackedGraphs, take_graphs
@@ -24,8 +23,9 @@ SIZES = (13, 17, 29)
 MOST_COMPONENTS = 4
 
 
-def figure_1() -> Check:
-    """The paper's first figure, for every choice of the marked node."""
+@check("figure-1", "`wl.refine`")
+def figure_1() -> Measured:
+    """1-WL cannot tell CSL(13, 5) from CSL(13, 3), but can once one node is marked (figure 1)."""
     graphs = join([csl_graph(13, 5), csl_graph(13, 3)])
     plain = refine(graphs)
     unmarked = {plain.class_sizes(0), plain.class_sizes(1)}
@@ -35,17 +35,16 @@ def figure_1() -> Check:
     same = len(set(plain.kinds().tolist())) == 1 and unmarked == {(13,)}
     apart = sizes == [{(1, 4, 4, 4)}, {(1, 2, 2, 2, 2, 2, 2)}]
     found = ["/".join(map(braces, sorted(of_graph))) for of_graph in sizes]
-    return Check(
-        "1-WL cannot tell CSL(13, 5) from CSL(13, 3), but can once one node is marked (figure 1)",
-        "`wl.refine`",
+    return (
         "both graphs, each of the 13 nodes marked",
         f"unmarked one colour of 13 nodes; marked, classes of {found[0]} and {found[1]} nodes, whichever node",
         same and apart,
     )
 
 
-def indistinguishable() -> Check:
-    """All graphs of a family get one and the same colour."""
+@check("indistinguishable", "`wl.refine`")
+def indistinguishable() -> Measured:
+    """(n, l)-CSL graphs are WL-indistinguishable (theorem 1)."""
     families = graphs = 0
     holds = True
     for n in (n for n in range(5, 32) if csl_classes(n)):
@@ -54,34 +53,32 @@ def indistinguishable() -> Check:
             family = union_family(members, size)
             holds &= bool((refine(family).colours == 0).all())
             families, graphs = families + 1, graphs + len(family)
-    return Check(
-        "(n, l)-CSL graphs are WL-indistinguishable (theorem 1)",
-        "`wl.refine`",
+    return (
         "every n from 5 to 31 that has CSL graphs, l up to 3, and up to 4 for n = 13, 17, 29",
         f"{families} families, {graphs:,} graphs: all nodes of a family have one colour",
         holds,
     )
 
 
-def one_mark() -> Check:
-    """One mark names a CSL graph, wherever it is."""
+@check("one-mark", "`identify.bag_kinds`")
+def one_mark() -> Measured:
+    """One mark on any node tells CSL graphs of equal size apart."""
     sizes = [n for n in range(5, 42) if len(csl_classes(n)) > 1]
     holds, classes = True, 0
     for n in sizes:
         kinds = bag_kinds(csl_members(n))
         holds &= kinds.told_apart_by_any_mark() and len(set(kinds.unmarked.tolist())) == 1
         classes += len(kinds.unmarked)
-    return Check(
-        "One mark on any node tells CSL graphs of equal size apart",
-        "`identify.bag_kinds`",
+    return (
         f"every n from 5 to 41 with more than one class: {len(sizes)} sizes, {classes} graphs, all nodes",
         "no two graphs of a size share a marked copy; unmarked they are alike",
         holds,
     )
 
 
-def every_component() -> Check:
-    """Identification if and only if every component is marked, where the family has more than one graph."""
+@check("every-component", "`identify.identification`")
+def every_component() -> Measured:
+    """A bag identifies an (n, l)-CSL graph if and only if it has a mark in each component."""
     tried, bags, holds = [], 0, True
     for n in SIZES:
         members = csl_members(n)
@@ -90,9 +87,7 @@ def every_component() -> Check:
             holds &= found.sufficient and found.necessary
             bags += found.bags
             tried.append(f"({n}, {size})")
-    return Check(
-        "A bag identifies an (n, l)-CSL graph if and only if it has a mark in each component",
-        "`identify.identification`",
+    return (
         f"(n, l) = {', '.join(tried)}",
         f"{bags:,} bags: every covering bag names its graph with one mark per component, none that misses one"
         " does, even with all other nodes marked",
@@ -100,20 +95,20 @@ def every_component() -> Check:
     )
 
 
-def whole_families() -> Check:
-    """Where l is the number of classes the family has one graph, which needs no mark."""
+@check("whole-families", "`identify.identification`")
+def whole_families() -> Measured:
+    """The 'only if' needs l below the number of classes."""
     found = [identification(csl_members(n), size) for n, size in ((13, 3), (17, 4))]
-    return Check(
-        "The 'only if' needs l below the number of classes",
-        "`identify.identification`",
+    return (
         "(n, l) = (13, 3), (17, 4)",
         "the family is a single graph, so the empty bag identifies it: sufficient, not necessary",
         all(one.graphs == 1 and one.sufficient and not one.necessary for one in found),
     )
 
 
-def other_families() -> Check:
-    """The same for unions of random regular graphs."""
+@check("other-families", "`identify.identification`, `identify.collection_told_apart`")
+def other_families() -> Measured:
+    """The same holds for unions over any collection of WL-indistinguishable graphs that one mark tells apart."""
     generator = np.random.default_rng(0)
     tried, bags, holds = [], 0, True
     for nodes, degree in ((8, 3), (10, 3), (12, 3), (9, 4)):
@@ -123,9 +118,7 @@ def other_families() -> Check:
             holds &= found.sufficient and found.necessary
             bags += found.bags
         tried.append(f"{len(parts)} {degree}-regular on {nodes} nodes")
-    return Check(
-        "The same holds for unions over any collection of WL-indistinguishable graphs that one mark tells apart",
-        "`identify.identification`, `identify.collection_told_apart`",
+    return (
         f"connected random regular graphs: {', '.join(tried)}; l = 1, 2, 3",
         f"{bags:,} bags: sufficient and necessary in all",
         holds,
@@ -145,21 +138,3 @@ def regular_collection(nodes: int, degree: int, generator: np.random.Generator, 
     drawn = pack_edges(edges.reshape(2, -1), np.full(60, nodes), np.full(60, edges.shape[2]))
     connected = take_graphs(drawn, np.flatnonzero(num_components(drawn) == 1))
     return take_graphs(connected, collection_told_apart(connected)[:most])
-
-
-def enough_layers() -> Check:
-    """N layers suffice, n / 2 do, and the diameter is exactly what is needed."""
-    holds, found = True, []
-    for n in SIZES:
-        members = csl_members(n)
-        needed, across = layers_needed(members), diameters(members)
-        holds &= bool((needed == across).all() and across.max() <= n // 2)
-        holds &= bool(mark_is_seen(members, n).all() and mark_is_seen(members, n // 2).all())
-        found.append(f"{across.min()} to {across.max()} for n = {n}")
-    return Check(
-        "n layers suffice for a mark to be seen in all of its CSL component, and so do n / 2; the diameter is enough",
-        "`depth.layers_needed`, `depth.mark_is_seen`",
-        "all CSL classes of n = 13, 17, 29, every node marked",
-        f"n and n / 2 suffice; the least number is each graph's diameter: {', '.join(found)}",
-        holds,
-    )

@@ -1,4 +1,4 @@
-"""Checks on weights written by hand: what the paper says that the architecture can do, done by this package's own."""
+"""Checks on depth and on hand-written weights: what the paper says that the architecture can do, done by ours."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import torch
 from torch_geometric.data import Batch
 
 from lab.theory.checks.families import MOST_COMPONENTS, SIZES, regular_collection
-from lab.theory.checks.record import Check
-from lab.theory.depth import diameters
+from lab.theory.checks.record import Measured, check
+from lab.theory.depth import diameters, layers_needed, mark_is_seen
 from lab.theory.separation import covering_model, separation
 from lab.theory.weights import (
     OneShot,
@@ -30,8 +30,26 @@ from policylearn.policies import NoPolicy
 ORDERS = 5
 
 
-def covering() -> Check:
-    """Coverage 1.0 on every union, by argmax and by sampling, with and without the mask."""
+@check("layers", "`depth.layers_needed`, `depth.mark_is_seen`")
+def enough_layers() -> Measured:
+    """With n layers a mark is seen in all of its CSL component, and with n / 2 too; the diameter is enough."""
+    holds, found = True, []
+    for n in SIZES:
+        members = csl_members(n)
+        needed, across = layers_needed(members), diameters(members)
+        holds &= bool((needed == across).all() and across.max() <= n // 2)
+        holds &= bool(mark_is_seen(members, n).all() and mark_is_seen(members, n // 2).all())
+        found.append(f"{across.min()} to {across.max()} for n = {n}")
+    return (
+        "all CSL classes of n = 13, 17, 29, every node marked",
+        f"n and n / 2 suffice; the least number is each graph's diameter: {', '.join(found)}",
+        holds,
+    )
+
+
+@check("covering-weights", "`weights.covering_policy`")
+def covering() -> Measured:
+    """There are weights with which the selection network picks from a new component each step (theorem 2)."""
     generator = np.random.default_rng(0)
     least, graphs, tried = 1.0, 0, []
     for n in SIZES:
@@ -43,17 +61,16 @@ def covering() -> Check:
             least = min(least, *coverages(family, size, layers))
             graphs += len(family)
         tried.append(f"n = {n} with l up to {most} and {layers} layers")
-    return Check(
-        "There are weights with which the selection network picks from a new component each step (theorem 2)",
-        "`weights.covering_policy`",
+    return (
         f"{'; '.join(tried)}; every class in {ORDERS} random node orders; argmax and draws, mask_selected on and off",
         f"coverage {least:.1f} in all {graphs:,} graphs and 4 ways each",
         least == 1.0,
     )
 
 
-def covering_elsewhere() -> Check:
-    """The same weights on unions of random regular graphs."""
+@check("covering-elsewhere", "`weights.covering_policy`")
+def covering_elsewhere() -> Measured:
+    """The same weights cover in other families."""
     generator = np.random.default_rng(0)
     least, graphs = 1.0, 0
     for nodes, degree in ((10, 3), (12, 3), (9, 4)):
@@ -62,17 +79,16 @@ def covering_elsewhere() -> Check:
             family = random_orders(union_family(parts, size), ORDERS, generator)
             least = min(least, *coverages(family, size, int(diameters(parts).max())))
             graphs += len(family)
-    return Check(
-        "The same weights cover in other families",
-        "`weights.covering_policy`",
+    return (
         "unions of 2 and 3 connected regular graphs of 9, 10 and 12 nodes, as many layers as the diameter",
         f"coverage {least:.1f} in all {graphs:,} graphs and 4 ways each",
         least == 1.0,
     )
 
 
-def too_shallow() -> Check:
-    """One layer less than the diameter leaves nodes of a marked component that look new."""
+@check("too-shallow", "`weights.covering_policy`")
+def too_shallow() -> Measured:
+    """With one layer less than a component's diameter they do not."""
     generator, torch_generator = np.random.default_rng(0), torch.Generator().manual_seed(0)
     failing = 0
     members = [(n, k) for n in SIZES for k in range(len(csl_members(n)))]
@@ -88,17 +104,16 @@ def too_shallow() -> Check:
             roots = covering_policy(2, layers, mask_selected=False)(batch, sample=True, generator=torch_generator).roots
         twice = component[roots[0]] == component[roots[1]]
         failing += bool((twice & (component[roots[0]] == k)).any())
-    return Check(
-        "With one layer less than a component's diameter they do not",
-        "`weights.covering_policy`",
+    return (
         f"the {len(members)} CSL classes of n = 13, 17, 29, each in pairs with the others, drawn",
         f"{failing} of {len(members)} classes are picked from twice",
         failing == len(members),
     )
 
 
-def identification() -> Check:
-    """A whole model: covering selection, prediction with random weights; outputs name the class."""
+@check("identification", "`separation.covering_model`, `separation.separation`")
+def identification() -> Measured:
+    """With T = l, Policy-learn identifies the isomorphism type of any (n, l)-CSL graph (theorem 2)."""
     generator, torch_generator = np.random.default_rng(0), torch.Generator().manual_seed(0)
     holds, tried = True, []
     for n in SIZES:
@@ -112,17 +127,16 @@ def identification() -> Check:
                 unmarked = separation(model.predict(graphs, NoPolicy()(graphs)), batch.y)
             holds &= picked.is_clear() and unmarked.gap < 1e-12
             tried.append(f"({n}, {size})")
-    return Check(
-        "With T = l, Policy-learn identifies the isomorphism type of any (n, l)-CSL graph (theorem 2)",
-        "`separation.covering_model`, `separation.separation`",
+    return (
         f"(n, l) = {', '.join(tried)}; every class in {ORDERS} random node orders; random prediction weights",
         "outputs of different classes differ by more than 1,000 times what node order changes; unmarked, not at all",
         holds,
     )
 
 
-def degree_aware() -> Check:
-    """The appendix's weights pick exactly the nodes of degree > d."""
+@check("degree-aware-weights", "`weights.degree_aware_policy`")
+def degree_aware() -> Measured:
+    """There are weights with which exactly the m nodes of degree greater than d are picked in T = m steps."""
     torch_generator = torch.Generator().manual_seed(0)
     holds, asked = True, 0
     graphs = random_graphs(200, np.random.default_rng(0))
@@ -141,17 +155,16 @@ def degree_aware() -> Check:
                 picked[roots[first]] = True
                 holds &= bool((picked == wanted).all())
         asked += int((per_graph > 0).sum())
-    return Check(
-        "There are weights with which exactly the m nodes of degree greater than d are picked in T = m steps",
-        "`weights.degree_aware_policy`",
+    return (
         "200 random graphs of 1 to 25 nodes, d = 1 to 6; argmax and draws, mask_selected on and off",
         f"exact in all {asked:,} cases with such nodes, 4 ways each",
         holds,
     )
 
 
-def any_one_shot() -> Check:
-    """Any one-shot network, and any table of distributions, one column per step."""
+@check("one-shot-weights", "`weights.one_shot_policy`")
+def any_one_shot() -> Measured:
+    """There are weights with which Policy-learn gives the T distributions of any one-shot network, one per step."""
     torch_generator = torch.Generator().manual_seed(0)
     graphs = random_graphs(50, np.random.default_rng(0))
     worst = {torch.float32: 0.0, torch.float64: 0.0}
@@ -163,9 +176,7 @@ def any_one_shot() -> Check:
                 worst[dtype] = max(worst[dtype], difference(network, batch, torch_generator))
             batch.x = 3 * torch.randn(len(batch.x), picks, generator=torch_generator)
             worst[dtype] = max(worst[dtype], difference(table_one_shot(picks).to(dtype), batch, torch_generator))
-    return Check(
-        "There are weights with which Policy-learn gives the T distributions of any one-shot network, one per step",
-        "`weights.one_shot_policy`",
+    return (
         "random GraphConv networks of 1 and 3 layers and random tables of scores, T = 1, 2, 5 and 10,"
         " 50 random graphs, scores up to 10",
         "log-probabilities agree to 1e-5 in single and 1e-12 in double precision",

@@ -16,7 +16,7 @@ from lab.theory.chance import (
     success_with_replacement,
     success_without_replacement,
 )
-from lab.theory.checks.record import Check
+from lab.theory.checks.record import Measured, check
 from lab.theory.weights import draw_weights, random_one_shot
 from policylearn.bags import Selection
 from policylearn.data import make_batch
@@ -35,8 +35,9 @@ CONVS: tuple[ConvName, ...] = ("gin", "gcn", "sage", "gatv2")
 NORMS: tuple[NormKind, ...] = ("none", "layer", "batch")
 
 
-def with_replacement() -> Check:
-    """L! / l^l by formula, by counting all draws, and by the package's random policy."""
+@check("with-replacement", "`chance.success_with_replacement`, `chance.covered`")
+def with_replacement() -> Measured:
+    """A random policy that draws l nodes identifies with probability l! / l^l."""
     holds, simulated = True, []
     for parts in range(1, 7):
         hits = sum(len(set(drawn)) == parts for drawn in product(range(parts), repeat=parts))
@@ -45,17 +46,16 @@ def with_replacement() -> Check:
         share = random_policy_share(17, parts, replacement=True)
         holds &= near(share, success_with_replacement(parts), GRAPHS)
         simulated.append(f"{share:.3f} ({float(success_with_replacement(parts)):.3f})")
-    return Check(
-        "A random policy that draws l nodes identifies with probability l! / l^l",
-        "`chance.success_with_replacement`, `chance.covered`",
+    return (
         f"all l^l outcomes for l = 1 to 6; RandomPolicy on {GRAPHS:,} (17, l)-CSL graphs for l = 2, 3, 4",
         f"counts equal the formula; shares drawn (exact): {', '.join(simulated)}",
         holds,
     )
 
 
-def without_replacement() -> Check:
-    """n^l / C(nl, l) by formula, by counting all subsets, and by the package's random policy."""
+@check("without-replacement", "`chance.success_without_replacement`, `chance.covered`")
+def without_replacement() -> Measured:
+    """Without replacement that probability is n^l / C(nl, l)."""
     holds, simulated = True, []
     for n, parts in ((5, 3), (5, 4), (13, 2), (13, 3), (17, 2), (17, 3), (29, 2)):
         subsets = list(combinations(range(n * parts), parts))
@@ -66,24 +66,21 @@ def without_replacement() -> Check:
         exact = success_without_replacement(n, parts)
         holds &= near(share, exact, GRAPHS)
         simulated.append(f"({n}, {parts}) {share:.3f} ({float(exact):.3f})")
-    return Check(
-        "Without replacement that probability is n^l / C(nl, l)",
-        "`chance.success_without_replacement`, `chance.covered`",
+    return (
         f"all subsets for 7 pairs (n, l) from (5, 3) to (29, 2); RandomPolicy on {GRAPHS:,} graphs for 3 pairs",
         f"counts equal the formula; shares drawn (exact): {', '.join(simulated)}",
         holds,
     )
 
 
-def vanishing() -> Check:
-    """The probability falls towards 0, as Stirling's bound says."""
+@check("vanishing", "`chance.success_with_replacement`")
+def vanishing() -> Measured:
+    """The probability l! / l^l tends to 0 as l grows."""
     values = [float(success_with_replacement(parts)) for parts in range(1, 101)]
     falling = all(later < earlier for earlier, later in pairwise(values))
     # l! <= e sqrt(l) (l / e)^l, so the chance is at most e sqrt(l) e^-l
     below = all(value <= e * sqrt(parts) * e**-parts * (1 + 1e-9) for parts, value in enumerate(values, start=1))
-    return Check(
-        "l! / l^l tends to 0 as l grows",
-        "`chance.success_with_replacement`",
+    return (
         "l = 1 to 100",
         f"falls with every l and stays below e √l e^-l: {values[4]:.3f} at 5, {values[9]:.1e} at 10,"
         f" {values[99]:.0e} at 100",
@@ -91,8 +88,9 @@ def vanishing() -> Check:
     )
 
 
-def draws() -> Check:
-    """L H_l, exact and simulated, with the leading term beside it."""
+@check("draws", "`chance.expected_draws`, `chance.simulate_draws`")
+def draws() -> Measured:
+    """The expected number of draws before identification is l H_l = Θ(l ln l); 'around 460' for l = 100 is l ln l."""
     generator = np.random.default_rng(0)
     holds, rows = True, []
     for parts in (2, 3, 4, 10, 30, 100):
@@ -101,18 +99,16 @@ def draws() -> Check:
         exact, error = float(expected_draws(parts)), float(counted.std()) / sqrt(trials)
         holds &= abs(counted.mean() - exact) < ERRORS_ALLOWED * error
         rows.append(f"l = {parts}: {exact:.1f} (simulated {counted.mean():.1f}, l ln l = {parts * log(parts):.1f})")
-    return Check(
-        "The expected number of random draws before identification is l H_l = Θ(l ln l);"
-        " 'around 460' for l = 100 is l ln l",
-        "`chance.expected_draws`, `chance.simulate_draws`",
+    return (
         "l = 2, 3, 4, 10, 30, 100 components, 20,000 trials each",
         "; ".join(rows),
         holds and round(float(expected_draws(100)), 1) == 518.7,
     )
 
 
-def uniform_first_pick() -> Check:
-    """Before any mark is placed, message passing gives all nodes of these graphs one score."""
+@check("uniform-first-pick", "`LearnedPolicy`, first step")
+def uniform_first_pick() -> Measured:
+    """On (n, l)-CSL graphs message passing on the unmarked graph selects uniformly."""
     generator = torch.Generator().manual_seed(0)
     worst, networks = 0.0, 0
     for conv in CONVS:
@@ -126,9 +122,7 @@ def uniform_first_pick() -> Check:
                 assert logits is not None, "a learned policy gives its scores"
                 worst = max(worst, unevenness(logits, graphs))
             networks += 1
-    return Check(
-        "On (n, l)-CSL graphs message passing on the unmarked graph selects uniformly",
-        "`LearnedPolicy`, first step",
+    return (
         f"{networks} selection networks with random weights ({', '.join(CONVS)}; norm {', '.join(NORMS)}) on all"
         " (13, 2)-, (17, 3)- and (29, 2)-CSL graphs",
         "every node has probability 1 / (nl), to a relative 1e-5",
@@ -136,8 +130,9 @@ def uniform_first_pick() -> Check:
     )
 
 
-def one_shot_selection() -> Check:
-    """A one-shot network gives l uniform distributions, so it identifies as seldom as a random policy (theorem 3)."""
+@check("one-shot", "`weights.OneShot`, `chance.covered`")
+def one_shot_selection() -> Measured:
+    """A one-shot selection (OSAN) is uniform there too and identifies with probability l! / l^l (theorem 3)."""
     generator = torch.Generator().manual_seed(0)
     holds, found = True, []
     for parts in (2, 3, 4):
@@ -152,9 +147,7 @@ def one_shot_selection() -> Check:
         share = float(covered(Selection(roots), component, parts).double().mean())
         holds &= near(share, success_with_replacement(parts), GRAPHS)
         found.append(f"{share:.2f} ({float(success_with_replacement(parts)):.2f})")
-    return Check(
-        "A one-shot selection (OSAN) is uniform there too and identifies with probability l! / l^l (theorem 3)",
-        "`weights.OneShot`, `chance.covered`",
+    return (
         f"random weights, T = l = 2, 3, 4, {GRAPHS:,} (17, l)-CSL graphs each",
         f"all T distributions uniform; shares drawn (exact): {', '.join(found)}",
         holds,

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from policylearn.wording import markdown_table
+
+HEADINGS = ("statement", "function", "parameters tried", "result", "verdict")
 
 
 @dataclass(frozen=True)
@@ -41,8 +44,26 @@ def check_table(checks: Iterable[Check]) -> str:
     return markdown_table(HEADINGS, (check.cells() for check in checks))
 
 
-HEADINGS = ("statement", "function", "parameters tried", "result", "verdict")
-MakeCheck = Callable[[], Check]
+Measured = tuple[str, str, bool | None]
+"""Parameters, result, and whether the statement holds."""
+CHECKS: dict[str, Callable[[], Check]] = {}
+"""The checks by name."""
+
+
+def check(name: str, function: str) -> Callable[[Callable[[], Measured]], Callable[[], Check]]:
+    """Make a function a check of the statement that its docstring is.
+
+    Args:
+        name: of the check.
+        function: what it calls to find out.
+    """
+
+    def register(measure: Callable[[], Measured]) -> Callable[[], Check]:
+        statement = (inspect.getdoc(measure) or "").removesuffix(".")
+        CHECKS[name] = lambda: Check(statement, function, *measure())
+        return CHECKS[name]
+
+    return register
 
 
 def braces(numbers: tuple[int, ...]) -> str:

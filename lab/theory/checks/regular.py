@@ -6,29 +6,29 @@ from itertools import combinations
 
 import numpy as np
 
-from lab.theory.checks.record import Check
+from lab.theory.checks.record import Measured, check
 from lab.theory.identify import bag_kinds
 from policylearn.data import CATALOG, PackedGraphs, data_root, load_dataset, take_graphs
 from policylearn.data.synthetic import adjacency, complement, join, paley, rook, shrikhande, srg_parameters, triangular
 from policylearn.data.synthetic.regular import from_dense
 
 
-def different_parameters() -> Check:
-    """T(7) and its complement: same size and degree, one mark on any node tells."""
+@check("srg-different", "`identify.bag_kinds`")
+def different_parameters() -> Measured:
+    """Strongly regular graphs of different parameters are told apart by one mark, though 1-WL cannot."""
     graphs = join([triangular(7), complement(triangular(7))])
     kinds = bag_kinds(graphs)
     names = [str(tuple(srg_parameters(take_graphs(graphs, [graph])))) for graph in range(2)]
-    return Check(
-        "Strongly regular graphs of different parameters are told apart by one mark, though 1-WL cannot",
-        "`identify.bag_kinds`",
+    return (
         f"{names[0]} and {names[1]}, every node marked",
         "alike unmarked; no marked copy of one looks like one of the other",
         kinds.told_apart_by_any_mark() and not kinds.told_apart_unmarked(),
     )
 
 
-def all_parameters() -> Check:
-    """Every pair out of several families: marks see the parameters, all of them and nothing else."""
+@check("srg-all-pairs", "`identify.bag_kinds`")
+def all_parameters() -> Measured:
+    """A mark sees the parameters (n, k, λ, μ) of a strongly regular graph, 1-WL alone only (n, k)."""
     graphs = srg_collection()
     parameters = [srg_parameters(take_graphs(graphs, [graph])) for graph in range(len(graphs))]
     kinds = bag_kinds(graphs)
@@ -38,9 +38,7 @@ def all_parameters() -> Check:
         holds &= shared == (parameters[a] == parameters[b])
         holds &= bool(kinds.unmarked[a] == kinds.unmarked[b]) == (parameters[a][:2] == parameters[b][:2])
         pairs, alike = pairs + 1, alike + shared
-    return Check(
-        "A mark sees the parameters (n, k, λ, μ) of a strongly regular graph, 1-WL alone only (n, k)",
-        "`identify.bag_kinds`",
+    return (
         f"{len(graphs)} graphs (triangular, lattice, Paley, Shrikhande, Chang, complements), {pairs} pairs, all nodes",
         f"told apart by any one mark if and only if the parameters differ ({alike} pairs have equal ones);"
         " unmarked if and only if n or k differs",
@@ -48,8 +46,9 @@ def all_parameters() -> Check:
     )
 
 
-def equal_parameters() -> Check:
-    """Rook and Shrikhande, T(8) and the Chang graphs: not even the full bag helps."""
+@check("srg-equal", "`identify.bag_kinds`")
+def equal_parameters() -> Measured:
+    """Strongly regular graphs of equal parameters are not told apart, even by the full bag."""
     groups = {"(16, 6, 2, 2)": join([rook(4), shrikhande()]), "(28, 12, 6, 4)": join([triangular(8), *changs()])}
     holds = all(bag_kinds(graphs).full_bags_equal() for graphs in groups.values())
     named = all(
@@ -57,27 +56,24 @@ def equal_parameters() -> Check:
         for name, graphs in groups.items()
         for graph in range(len(graphs))
     )
-    return Check(
-        "Strongly regular graphs of equal parameters are not told apart, even by the full bag",
-        "`identify.bag_kinds`",
+    return (
         "(16, 6, 2, 2): lattice and Shrikhande; (28, 12, 6, 4): triangular and the three Chang graphs",
         "equal full bags",
         holds and named,
     )
 
 
-def stored_graphs() -> Check:
-    """The fifteen strongly regular graphs of ``sr25``."""
-    statement = "The same for the 15 graphs (25, 12, 5, 6) of `sr25`"
-    function, parameters = "`identify.bag_kinds`", "all 15, full bags of 25 marked copies"
-    path = data_root() / CATALOG["sr25"].file
+@check("sr25", "`identify.bag_kinds`")
+def stored_graphs() -> Measured:
+    """The same for the 15 graphs (25, 12, 5, 6) of `sr25`."""
+    parameters, path = "all 15, full bags of 25 marked copies", data_root() / CATALOG["sr25"].file
     if not path.exists():
         why = f"skipped: {path.name} is not in the data root; set POLICYLEARN_DATA to the folder that holds it"
-        return Check(statement, function, parameters, why, None)
+        return parameters, why, None
     graphs = load_dataset("sr25").graphs
     found = {srg_parameters(take_graphs(graphs, [graph])) for graph in range(len(graphs))}
     holds = found == {(25, 12, 5, 6)} and len(graphs) == 15 and bag_kinds(graphs).full_bags_equal()
-    return Check(statement, function, parameters, "equal full bags", holds)
+    return parameters, "equal full bags", holds
 
 
 def srg_collection() -> PackedGraphs:

@@ -10,7 +10,7 @@ import numpy as np
 
 from policylearn.data import PackedGraphs, load_dataset, take_graphs
 from policylearn.data.packed import Array
-from policylearn.data.synthetic import join
+from policylearn.data.synthetic import join, shuffle_nodes
 
 FAMILIES = ("sr25", "csl", "exp")
 REFERENCE_GRAPHS = 24
@@ -61,7 +61,7 @@ def load_family(name: str, most_pairs: int | None = None) -> PairFamily:
 def with_copies(graphs: PackedGraphs, pairs: list[tuple[int, int]], alike: list[tuple[int, int]]) -> PairFamily:
     """The family with one permuted copy of every graph."""
     count = len(graphs)
-    both = join([bare(graphs), permuted(bare(graphs), np.random.default_rng(0))])
+    both = join([bare(graphs), shuffle_nodes(bare(graphs), np.random.default_rng(0))])
     alike = alike + [(graph, count + graph) for graph in range(count)]
     return PairFamily(both, np.array(pairs), np.array(alike))
 
@@ -79,18 +79,6 @@ def bare(graphs: PackedGraphs) -> PackedGraphs:
         extras={},
         structures={},
     )
-
-
-def permuted(graphs: PackedGraphs, random: np.random.Generator) -> PackedGraphs:
-    """The same graphs with their nodes, and their edges, in a random order."""
-    x, edges = graphs.x.copy(), graphs.edge_index.copy()
-    for graph in range(len(graphs)):
-        first, last = graphs.node_ptr[graph], graphs.node_ptr[graph + 1]
-        start, end = graphs.edge_ptr[graph], graphs.edge_ptr[graph + 1]
-        place = random.permutation(last - first)
-        x[first + place] = graphs.x[first:last]
-        edges[:, start:end] = place[graphs.edge_index[:, start:end]][:, random.permutation(end - start)]
-    return replace(graphs, x=x, edge_index=edges)
 
 
 def reference_graphs(family: PairFamily) -> PackedGraphs:
