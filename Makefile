@@ -6,7 +6,6 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 EXTRAS := tensorboard,serve,dev
-BENCHMARKS ?= batching memory step_goals time_spent
 WORKERS ?= 2
 
 # Two threads on a busy machine can be ten times slower than one, and the tests already run in several processes.
@@ -27,14 +26,13 @@ help:
 	@echo "make test   lint, then run all tests"
 	@echo "make test-ray  install Ray too (270 MB) and run the tests that need it"
 	@echo "make lint   style, types and the order of the rooms"
-	@echo "make bench  python -m lab bench --quick, then python -m lab.benchmarks.NAME for $(BENCHMARKS); writes to results/bench,"
-	@echo "            and says which ratios fell by more than 10 % since the last record"
-	@echo "            left out: python -m lab bench (all datasets, all methods), python -m lab.benchmarks.full_bag (12 minutes of a processor)"
-	@echo "            and python -m lab.benchmarks.against OLD NEW (two checkouts), python -m lab.benchmarks.ablation_table and python -m lab.benchmarks.systems_table (write them into the docs)"
-	@echo "            and python -m lab.benchmarks.growth (cost against nodes, edges, picks, channels, layers and batch), python -m lab.benchmarks.startup (what commands cost before they say anything), python -m lab.benchmarks.table_to_table (beside chemprop)"
-	@echo "            and python -m lab.benchmarks.scaling WORK (what each stage costs on one core, for docs/scaling.md)"
-	@echo "            and python -m lab.benchmarks.service_load RUN (32 clients against policylearn serve, on loopback alone)"
-	@echo "            and, on finished runs or for hours, python -m lab.benchmarks.coverage and lab.benchmarks.structures"
+	@echo "make bench  python -m lab bench --quick: our model against plain PyTorch and the authors' way, into bench/"
+	@echo "            without --quick: all datasets and methods; with --systems: every system"
+	@echo "            python -m lab.bench.against OLD NEW      two checkouts, turn by turn"
+	@echo "            python -m lab.bench.startup              what commands cost before they say anything"
+	@echo "            python -m lab.bench.table_to_table       molecules from CSV to CSV, beside chemprop"
+	@echo "            python -m lab.bench.service_load RUN     32 clients against policylearn serve"
+	@echo "            python -m lab.bench.page                 writes the tables of results/bench into the docs"
 
 demo: $(READY)
 	@echo "demo: train three policies on synthetic graphs and write demo/report.html"
@@ -60,8 +58,7 @@ lint: $(READY)
 
 bench: $(READY)
 	@echo "bench: python -m lab bench --quick"
-	@$(BIN)/python -m lab bench --quick -o results/bench --against $(LAST)
-	@for name in $(BENCHMARKS); do echo "bench: $$name"; $(BIN)/python -m lab.benchmarks.$$name || exit 1; done
+	@$(BIN)/python -m lab bench --quick -o bench
 
 $(READY): pyproject.toml constraints.txt
 	@test -x $(BIN)/python || { echo "set-up: make $(VENV) with $(PYTHON)"; $(PYTHON) -m venv $(VENV); }
