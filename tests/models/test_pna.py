@@ -21,11 +21,3 @@ def test_aggregates_are_those_of_each_nodes_messages() -> None:
         deviation = torch.sqrt(own.var(0, correction=0) + VARIANCE_FLOOR)
         wanted = torch.stack([own.mean(0), own.amax(0), own.amin(0), deviation])
         assert torch.allclose(found[node], wanted, atol=1e-12)
-
-
-def test_equal_messages_share_the_gradient_of_the_largest() -> None:
-    adjacency = Adjacency.of(torch.tensor([[0, 1, 2], [3, 3, 3]]), 4)
-    messages = torch.tensor([[2.0], [5.0], [5.0]], requires_grad=True)
-    aggregates(messages, adjacency)[3, 1].sum().backward()
-    assert messages.grad is not None
-    assert messages.grad.flatten().tolist() == [0.0, 0.5, 0.5]

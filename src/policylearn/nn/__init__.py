@@ -24,7 +24,7 @@ from policylearn.nn.features import (
     check_ids,
     require_edges,
 )
-from policylearn.nn.graph_columns import DESCRIPTORS, FINGERPRINT, GraphColumns
+from policylearn.nn.graph_columns import DESCRIPTORS, GraphColumns
 from policylearn.nn.marked_input import MarkedInput
 from policylearn.nn.mlp import MLP, NormedMLP
 from policylearn.nn.networks import NetworkConfig, single_stream_encoder, two_stream_encoder
@@ -40,13 +40,13 @@ from policylearn.nn.segments import (
     segment_log_softmax,
     segment_max,
     segment_mean,
+    segment_min,
     segment_sum,
 )
 from policylearn.nn.sums import collect, gather, gin_sum, gine_sum, neighbour_sum
 
 __all__ = [
     "DESCRIPTORS",
-    "FINGERPRINT",
     "GIN",
     "MLP",
     "CategoricalEdges",
@@ -113,6 +113,7 @@ __all__ = [
     "segment_log_softmax",
     "segment_max",
     "segment_mean",
+    "segment_min",
     "segment_sum",
     "single_stream_encoder",
     "two_stream_encoder",

@@ -9,8 +9,6 @@ from policylearn.bags import Graphs
 
 DESCRIPTORS = "descriptors"
 """The name under which graphs carry such numbers."""
-FINGERPRINT = "fingerprint"
-"""The name under which molecules carry counts of their substructures."""
 
 
 class GraphColumns(nn.Module):

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from policylearn.bags import Bag
-from policylearn.nn.segments import segment_sum
+from policylearn.nn.segments import segment_min, segment_sum
 from policylearn.settings import CopyPooling
 
 
@@ -42,11 +42,8 @@ class CopyPool(nn.Module):
         if bag.width is not None:
             copies = states.view(nodes, bag.width, -1)  # (N * S, C) -> (N, S, C)
             return Pooled(copies.amin(1) if self.how == "min" else copies.sum(1), bag.width)
-        if self.how != "min":
-            return Pooled(segment_sum(states, bag.node, nodes), bag.rows_per_node)
-        highest = states.new_full((nodes, states.shape[1]), torch.inf)
-        lowest = highest.scatter_reduce(0, bag.node.unsqueeze(1).expand_as(states), states, "amin")
-        return Pooled(lowest, bag.rows_per_node)
+        pool = segment_min if self.how == "min" else segment_sum
+        return Pooled(pool(states, bag.node, nodes), bag.rows_per_node)
 
     def join(self, a: Pooled, b: Pooled) -> Pooled:
         """Pool two pieces of a bag."""

@@ -29,10 +29,19 @@ def group_mean(values: Tensor, group: Tensor, count: int) -> Tensor:
     return segment_sum(values, group, count) / rows.to(values.dtype)
 
 
-def segment_max(values: Tensor, batch: Tensor, num_graphs: int) -> Tensor:
-    """Largest value of each graph, ``(N,) -> (G,)``."""
-    lowest = values.new_full((num_graphs,), -torch.inf)
-    return lowest.scatter_reduce(0, batch, values, "amax")
+def segment_max(values: Tensor, group: Tensor, count: int) -> Tensor:
+    """Largest value of each group, ``(R, ...) -> (count, ...)``; -inf for a group without any.
+
+    Rows that tie share the gradient evenly (that of `torch.segment_reduce` is wrong for ties where it is negative).
+    """
+    lowest = values.new_full((count, *values.shape[1:]), -torch.inf)
+    index = group.view(-1, *([1] * (values.dim() - 1))).expand_as(values)
+    return lowest.scatter_reduce(0, index, values, "amax")
+
+
+def segment_min(values: Tensor, group: Tensor, count: int) -> Tensor:
+    """Smallest value of each group, see `segment_max`; inf for a group without any."""
+    return -segment_max(-values, group, count)
 
 
 def segment_log_softmax(scores: Tensor, batch: Tensor, num_graphs: int) -> Tensor:

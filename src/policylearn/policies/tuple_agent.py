@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from policylearn.bags import Graphs
-from policylearn.nn import Features, segment_argmax, segment_sum
+from policylearn.nn import Features, segment_argmax, segment_max, segment_sum
 from policylearn.nn.tuple_layers import MarkEncoder, NormedLinear, tuple_bag, tuple_layers
 from policylearn.policies.random import hashed_uniform, structure_hash
 
@@ -167,9 +167,7 @@ class TupleAgent(nn.Module):
         """
         with evaluating(self.target):
             following = self.target(graphs, moves.apply(tuples)).amax(2)  # (N, m)
-            lowest = following.new_full((graphs.num_graphs, self.tuples), -torch.inf)
-            index = graphs.batch.unsqueeze(1).expand_as(following)
-            best = lowest.scatter_reduce(0, index, following, "amax")  # (G, m)
+            best = segment_max(following, graphs.batch, graphs.num_graphs)  # (G, m)
         worth = self.network(graphs, tuples)
         order = torch.arange(self.tuples, device=worth.device).unsqueeze(1).expand_as(moves.node)
         taken = worth[moves.node, order, moves.place].t()  # (m, G) -> (G, m)

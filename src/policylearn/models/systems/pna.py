@@ -21,6 +21,8 @@ from policylearn.nn import (
     collect,
     gather,
     require_edges,
+    segment_max,
+    segment_min,
     segment_sum,
 )
 from policylearn.settings.schema import DropShare, NotNegative, Positive, Settings
@@ -41,9 +43,8 @@ def aggregates(messages: Tensor, adjacency: Adjacency) -> Tensor:
     sums = collect(torch.cat([messages, messages * messages], dim=1), adjacency)  # (N, 2W)
     mean, square = (sums / count).chunk(2, dim=1)
     deviation = torch.sqrt(torch.relu(square - mean * mean) + VARIANCE_FLOOR)
-    largest = torch.segment_reduce(messages, "max", lengths=degrees, axis=0)
-    smallest = torch.segment_reduce(messages, "min", lengths=degrees, axis=0)
-    parts = [mean, *(values.where(there, 0.0) for values in (largest, smallest, deviation))]
+    extremes = (pool(messages, adjacency.target, len(degrees)) for pool in (segment_max, segment_min))
+    parts = [mean, *(values.where(there, 0.0) for values in (*extremes, deviation))]
     return torch.stack(parts, dim=1)
 
 
