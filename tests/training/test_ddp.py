@@ -8,7 +8,6 @@ import sys
 from pathlib import Path
 
 import pytest
-import torch
 
 from policylearn.settings import RunConfig, to_yaml, with_setting
 from policylearn.training import fit, load_run, load_source
@@ -36,15 +35,6 @@ def run_pair(config: RunConfig, tmp_path: Path) -> Path:
     done = subprocess.run(command, env=clean | {"OMP_NUM_THREADS": "1"}, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
     return tmp_path / "pair"
-
-
-def test_past_costs_are_those_of_all_processes(tmp_path: Path) -> None:
-    """A graph comes to one process in this epoch and to the other in the next: both know what it cost."""
-    config = tiny_config(write_graphs(tmp_path / "tiny.npz"), fit={"epochs": 1, "batch_size": 12})
-    state = torch.load(run_pair(config, tmp_path) / "checkpoints" / "last.ckpt", weights_only=False)["state_dict"]
-    known = state["past_costs"].isfinite()
-    train = load_source(config.data).dataset.splits[0].train
-    assert set(known.nonzero().flatten().tolist()) == set(train.tolist())
 
 
 def test_two_processes_are_one(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ import torch
 from safetensors.torch import load_file
 from torch import distributed
 
-from policylearn.settings import RunConfig, to_yaml
+from policylearn.settings import RunConfig, read_config, to_yaml
 from policylearn.training import fit, load_source, processes
 from policylearn.training.folds import read_history
 from tests.training.tiny import tiny_config, write_graphs
@@ -41,6 +41,12 @@ def plain_config(path: Path, **changes: dict) -> RunConfig:
     return tiny_config(path, **base | changes)
 
 
+def clean_environment() -> dict[str, str]:
+    """Without what a launcher of the tests themselves may have written."""
+    ours = ("LOCAL_RANK", "NODE_RANK", "RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
+    return {key: value for key, value in os.environ.items() if key not in ours}
+
+
 def free_port() -> int:
     with socket.socket() as taken:
         taken.bind((ADDRESSES[0], 0))
@@ -53,13 +59,11 @@ class Node:
     def __init__(self, number: int, rendezvous: Sequence[str], words: Sequence[str], log: Path) -> None:
         command = [sys.executable, "-m", "torch.distributed.run", "--nnodes", "2", "--nproc-per-node", "1"]
         command += ["--local-addr", ADDRESSES[number], *rendezvous, "-m", "policylearn", *words]
-        ours = ("LOCAL_RANK", "NODE_RANK", "RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
-        clean = {key: value for key, value in os.environ.items() if key not in ours}
         self.log = log
         with log.open("w") as file:
             self.process = subprocess.Popen(
                 command,
-                env=clean | ENVIRONMENT,
+                env=clean_environment() | ENVIRONMENT,
                 stdout=file,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
@@ -81,14 +85,11 @@ class Node:
         return self.log.read_text()
 
 
-def static(number: int, port: int) -> list[str]:
-    return ["--node-rank", str(number), "--master-addr", ADDRESSES[0], "--master-port", str(port)]
-
-
 def elastic(number: int, port: int) -> list[str]:
     """The first machine hosts the rendezvous; both lie on this one, so torchrun cannot tell by itself."""
     words = ["--rdzv-backend", "c10d", "--rdzv-endpoint", f"{ADDRESSES[0]}:{port}", "--max-restarts", "2"]
-    return [*words, "--rdzv-conf", f"is_host={number == 0}"]
+    quick = "keep_alive_interval=1,keep_alive_max_attempt=3"
+    return [*words, "--rdzv-conf", f"is_host={number == 0},{quick}", "--monitor-interval", "0.1"]
 
 
 @contextmanager
@@ -111,39 +112,79 @@ def assert_close_runs(one: Path, two: Path) -> None:
         assert torch.allclose(value, weights[1][name], atol=1e-4), name
 
 
-def test_two_machines_are_one_process(tmp_path: Path) -> None:
-    """Of a node-level task, the parts of a step have other numbers of labels; the second machine writes nothing."""
-    config = plain_config(write_graphs(tmp_path / "tiny.npz", 64, node_level=True), fit={"epochs": 4})
-    (tmp_path / "config.yaml").write_text(to_yaml(config))
-    alone = fit(config, load_source(config.data), tmp_path / "alone").folder
-    port = free_port()
-    words = ["train", config.data.name, "--config", str(tmp_path / "config.yaml"), "-o"]
-    nodes = [
-        Node(at, static(at, port), [*words, str(tmp_path / f"node-{at}")], tmp_path / f"{at}.log") for at in (0, 1)
+PAIR = """
+import sys
+from pathlib import Path
+from policylearn.settings import read_config
+from policylearn.settings.run_files import RunError
+from policylearn.training import fit, load_source
+
+rank, folder = sys.argv[1], Path(sys.argv[2])
+config = read_config(folder / "plain.yaml")
+fit(config, load_source(config.data), folder / f"plain-{rank}")
+config = read_config(folder / "learned.yaml")
+fit(config, load_source(config.data), folder / f"learned-{rank}")
+config = read_config(folder / f"other-{rank}.yaml")
+try:
+    fit(config, load_source(config.data), folder / "refused")
+except RunError as error:
+    print(error)
+"""
+
+
+@pytest.fixture(scope="module")
+def pair(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[str]]:
+    """The folder of two processes that train together, as launchers start them, and what each says."""
+    folder = tmp_path_factory.mktemp("pair")
+    nodes, graphs, others = folder / "nodes.npz", folder / "graphs.npz", folder / "others.npz"
+    # Of a task of nodes, the parts of a step have other numbers of labels.
+    write_graphs(nodes, 64, node_level=True), write_graphs(graphs), write_graphs(others, seed=1)
+    configs = {"plain": plain_config(nodes, fit={"epochs": 4}), "learned": tiny_config(graphs, fit={"epochs": 1})}
+    configs |= {"other-0": plain_config(graphs), "other-1": plain_config(others)}
+    for name, config in configs.items():
+        (folder / f"{name}.yaml").write_text(to_yaml(config))
+    where = {"MASTER_ADDR": ADDRESSES[0], "MASTER_PORT": str(free_port()), "WORLD_SIZE": "2", "LOCAL_WORLD_SIZE": "1"}
+    where |= {"TORCHELASTIC_RUN_ID": "test", "LOCAL_RANK": "0"}
+    processes = [
+        subprocess.Popen(
+            [sys.executable, "-c", PAIR, str(rank), str(folder)],
+            env=clean_environment() | ENVIRONMENT | where | {"RANK": str(rank), "GROUP_RANK": str(rank)},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        for rank in (0, 1)
     ]
-    with ended(nodes):
-        assert [node.wait() for node in nodes] == [0, 0], nodes[0].text + nodes[1].text
-    assert_close_runs(alone, tmp_path / "node-0")
-    assert not (tmp_path / "node-1").exists()
-    assert "run folder, with report.html" in nodes[0].text
-    assert "run folder" not in nodes[1].text
+    said = [process.communicate(timeout=WAIT)[0] for process in processes]
+    assert [process.returncode for process in processes] == [0, 0], "\n".join(said)
+    return folder, said
 
 
-def test_other_data_stop_all_machines(tmp_path: Path) -> None:
-    tables = [write_graphs(tmp_path / f"{seed}.npz", seed=seed) for seed in (0, 1)]
-    (tmp_path / "config.yaml").write_text(to_yaml(plain_config(tables[0])))
-    port = free_port()
-    words = ["--config", str(tmp_path / "config.yaml"), "-o", str(tmp_path / "run")]
-    nodes = [Node(at, static(at, port), ["train", str(tables[at]), *words], tmp_path / f"{at}.log") for at in (0, 1)]
-    with ended(nodes):
-        assert all(node.wait() != 0 for node in nodes)
-    said = "error: the processes do not train the same: the data's fingerprint is"
-    assert any(said in node.text for node in nodes), nodes[0].text + nodes[1].text
-    assert not (tmp_path / "run").exists()
+def test_two_machines_are_one_process(pair: tuple[Path, list[str]], tmp_path: Path) -> None:
+    folder, _ = pair
+    config = read_config(folder / "plain.yaml")
+    alone = fit(config, load_source(config.data), tmp_path / "alone").folder
+    assert_close_runs(alone, folder / "plain-0")
+    assert not (folder / "plain-1").exists(), "the first one writes for all"
+
+
+def test_past_costs_are_those_of_all_processes(pair: tuple[Path, list[str]]) -> None:
+    """A graph comes to one process in this epoch and to the other in the next: both know what it cost."""
+    folder, _ = pair
+    state = torch.load(folder / "learned-0" / "checkpoints" / "last.ckpt", weights_only=False)["state_dict"]
+    known = state["past_costs"].isfinite()
+    train = load_source(read_config(folder / "learned.yaml").data).dataset.splits[0].train
+    assert set(known.nonzero().flatten().tolist()) == set(train.tolist())
+
+
+def test_other_data_stop_all_machines(pair: tuple[Path, list[str]]) -> None:
+    folder, said = pair
+    assert all("fingerprint" in text for text in said)
+    assert not (folder / "refused").exists()
 
 
 def test_a_killed_machine_comes_back(tmp_path: Path) -> None:
-    config = plain_config(write_graphs(tmp_path / "tiny.npz", 64), fit={"epochs": 30})
+    config = plain_config(write_graphs(tmp_path / "tiny.npz", 64), fit={"epochs": 20})
     (tmp_path / "config.yaml").write_text(to_yaml(config))
     alone = fit(config, load_source(config.data), tmp_path / "alone").folder
     port, run = free_port(), tmp_path / "run"
@@ -160,7 +201,9 @@ def test_a_killed_machine_comes_back(tmp_path: Path) -> None:
         nodes.append(Node(1, elastic(1, port), words, tmp_path / "again.log"))
         assert nodes[0].wait() == 0, nodes[0].text
         assert nodes[2].wait() == 0, nodes[2].text
-    assert nodes[0].text.count("epoch 1/30 ") == 1, "the second time it does not begin anew"
+    assert nodes[0].text.count("epoch 1/20 ") == 1, "the second time it does not begin anew"
+    assert "run folder, with report.html" in nodes[0].text
+    assert "run folder" not in nodes[2].text
     assert_close_runs(alone, run)
 
 

@@ -13,7 +13,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import nn
 
-from policylearn.data import Scaling, Task
+from policylearn.data import DataError, Scaling, Task
 from policylearn.data.atomic import replacing, write_text
 from policylearn.data.convert import is_table
 from policylearn.data.structures import REAL_COLUMNS
@@ -117,10 +117,9 @@ class Run:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", RunNote)  # it was said when the model was trained
                 model = make_model(self.config, self.facts.inputs)
-        except ConfigError as error:
-            own = f"; it was trained with {', '.join(self.facts.plugins)}: give it with --plugin" * bool(
-                self.facts.plugins
-            )
+        except (ConfigError, DataError) as error:
+            files = ", ".join(self.facts.plugins)
+            own = f"; it was trained with parts of {files}: give them with --plugin, or import them" if files else ""
             raise RunError(f"{self.folder}: {error}{own}") from None
         if self.config.fit.precision == "64-true":
             model.double()
