@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,6 +11,7 @@ import torch
 from torch import Tensor
 
 from policylearn.data.packed import Array, DataError, PackedGraphs
+from policylearn.data.structures import FINGERPRINT
 from policylearn.data.subset import check_indices
 from policylearn.data.tensors import make_tensors
 
@@ -62,7 +64,8 @@ class BatchLoader:
             )
         if not 0 <= rank < world_size:
             raise DataError(f"'rank' must lie in 0 .. world_size - 1 (got rank {rank} of {world_size})")
-        self.graphs = graphs
+        kept = {name: one for name, one in graphs.structures.items() if name != FINGERPRINT}
+        self.graphs = replace(graphs, structures=kept)
         self.indices = check_indices(graphs, np.arange(len(graphs)) if indices is None else indices)
         self.batch_size = batch_size
         self.shuffle = shuffle

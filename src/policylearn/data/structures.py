@@ -13,6 +13,8 @@ from policylearn.data.arrays import Array, DataError, check_finite, check_pointe
 
 StructureLevel = Literal["node", "edge", "graph"]
 LEVELS: tuple[str, ...] = get_args(StructureLevel)
+FINGERPRINT = "fingerprint"
+"""The structure that holds counts of substructures; no network reads it, so that batches leave it out."""
 REAL_COLUMNS = "x_real"
 """The one name with a meaning: float columns of the nodes, which the network reads beside ``x``."""
 

@@ -21,6 +21,7 @@ from policylearn.data.packed import Array
 from policylearn.policies import POLICIES
 from policylearn.prediction.calibration import CALIBRATION, USUAL
 from policylearn.prediction.input_graphs import pack_items, pack_smiles
+from policylearn.prediction.kernel_model import KERNEL
 from policylearn.prediction.outcome import finish
 from policylearn.prediction.predictor import Answer, Predictor, load
 from policylearn.settings.run_config import RunConfig
@@ -30,7 +31,7 @@ from policylearn.training.ensemble import train_ensemble
 from policylearn.training.fitting import fit
 from policylearn.training.presets import run_config
 
-KEPT = (WEIGHTS, CONFIG, FACTS, METRICS, CALIBRATION, ENSEMBLE)
+KEPT = (WEIGHTS, CONFIG, FACTS, METRICS, CALIBRATION, ENSEMBLE, KERNEL)
 """The files of a run folder that an estimator carries with it."""
 LARGEST_SEED = 2**31 - 1
 

@@ -17,6 +17,7 @@ from torch import Tensor, nn
 from policylearn.data.atomic import replacing
 from policylearn.data.structures import REAL_COLUMNS
 from policylearn.data.transforms.descriptors import BOUND
+from policylearn.data.transforms.fingerprint import Fingerprint
 from policylearn.nn import DESCRIPTORS, Graphs
 from policylearn.prediction.plain_form import NotPlainError, PlainBatch, PlainForm
 from policylearn.prediction.predictor import Predictor, load
@@ -85,12 +86,16 @@ def export_run(run: str | Path, path: str | Path) -> dict[str, Any]:
     target = Path(path)
     if target.suffix != ".pt2":
         raise ValueError(f"the exported file must end in .pt2, as torch writes it (got '{path}')")
-    predictor = load(run)
+    whole = load(run)
+    # Intervals are calibrated for both together.
+    predictor = whole if whole.kernel is None else replace(whole, kernel=None, calibration=None)
     try:
         form = ExportForm(predictor).eval()
     except NotPlainError as error:
         raise RunError(f"{run}: cannot be exported: {error}") from error
     about = describe(predictor)
+    if whole.kernel is not None:
+        about["left_out"] = "the kernel model and the intervals: the file holds the network alone"
     example = example_batch(predictor, sizes=(3, 4, 6))
     with replacing(target) as part, quiet_tracer(), torch.no_grad():
         program = torch.export.export(form, (), kwargs=example, dynamic_shapes=shapes_of(example), strict=False)
@@ -135,7 +140,7 @@ def describe(predictor: Predictor) -> dict[str, Any]:
         "atoms": "ogb" if facts.featuriser else None,
         "node_categories": list(facts.node_features.categorical),
         "edge_categories": list(facts.edge_features.categorical),
-        "transforms": facts.transforms,
+        "transforms": [one for one in facts.transforms if one["name"] != Fingerprint.name],
         "calibration": found,
         "versions": facts.versions,
     }

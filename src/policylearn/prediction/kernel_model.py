@@ -15,17 +15,19 @@ from scipy.sparse import csr_matrix
 from policylearn.data import PackedGraphs, Task
 from policylearn.data.atomic import replacing
 from policylearn.data.packed import Array
-from policylearn.nn import DESCRIPTORS, FINGERPRINT
+from policylearn.data.structures import FINGERPRINT
+from policylearn.data.transforms.fingerprint import BITS
+from policylearn.nn import DESCRIPTORS
 from policylearn.prediction.gaussian_process import Kernel, fit, squared_distances
 from policylearn.prediction.similarity import tanimoto, unary
 from policylearn.settings.run_files import RunError
 
 KERNEL = "kernel.safetensors"
-BLOCK = 2048
-"""Columns of one kind of fingerprint; each kind has a similarity of its own."""
 MOST_ROWS = 10_000
 """Training molecules, at most: the cost grows with their cube."""
 FEWEST_ROWS = 20
+EQUAL_ROWS = 50
+"""How many rows the prior of equal shares counts for."""
 CHUNK = 2048
 
 
@@ -60,10 +62,11 @@ class KernelModel:
 
     Args:
         kind: of the task.
-        counts: fingerprints of the training molecules, ``(n, kinds * BLOCK)`` uint8.
+        counts: fingerprints of the training molecules, ``(n, kinds * BITS)`` uint8.
         descriptors: of the training molecules, standardised, ``(n, D)``.
         weights: of each training molecule in a prediction, zero where its target is not known, ``(n, outputs)``.
         outputs: one process per output.
+        share: of each output in the blend with the network.
     """
 
     kind: str
@@ -71,6 +74,13 @@ class KernelModel:
     descriptors: Array
     weights: Array
     outputs: tuple[OutputProcess, ...]
+    share: tuple[float, ...] = ()
+
+    def blend(self, network: Array, own: Array) -> Array:
+        """The network's answers and this model's, each with its share, ``(G, outputs)``."""
+        share = np.array(self.share)
+        both: Array = (1 - share) * network + share * own
+        return both
 
     def predict(self, graphs: PackedGraphs) -> Array:
         """Numbers, or probabilities, of molecules that carry fingerprints and descriptors, ``(G, outputs)``."""
@@ -96,6 +106,7 @@ class KernelModel:
             "weights": self.weights,
         }
         about = {"kind": self.kind, "outputs": json.dumps([asdict(one) for one in self.outputs])}
+        about["share"] = json.dumps(self.share)
         about["bits"] = str(self.counts.shape[1])
         with replacing(folder / KERNEL) as part:
             save_file({name: np.ascontiguousarray(value) for name, value in arrays.items()}, part, metadata=about)
@@ -110,14 +121,14 @@ class KernelModel:
             with safe_open(path, framework="numpy") as file:
                 arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 - it is no mapping
                 about = file.metadata()
-            stored = json.loads(about["outputs"])
+            stored, share = json.loads(about["outputs"]), tuple(json.loads(about["share"]))
             counts = np.zeros((len(arrays["weights"]), int(about["bits"])), dtype=np.uint8)
             counts[arrays["row"], arrays["bit"]] = arrays["count"]
         except (SafetensorError, OSError, KeyError, json.JSONDecodeError) as error:
             raise RunError(f"{path}: cannot be read ({error}); train again or restore the file") from error
         outputs = tuple(OutputProcess(**one | {"kernel": Kernel(**kernel_of(one))}) for one in stored)
         descriptors = arrays["descriptors"].astype(np.float64)
-        return KernelModel(about["kind"], counts, descriptors, arrays["weights"], outputs)
+        return KernelModel(about["kind"], counts, descriptors, arrays["weights"], outputs, share)
 
 
 def kernel_of(stored: dict[str, Any]) -> dict[str, Any]:
@@ -158,6 +169,29 @@ def fit_kernel_model(task: Task, graphs: PackedGraphs, rows: Array, *, seed: int
     return KernelModel(task.kind, counts, descriptors, weights, tuple(outputs)), left_out
 
 
+def blend_shares(y: Array, network: Array, kernel: Array) -> tuple[float, ...]:
+    """The kernel's share of each output that fits rows best which neither has seen, between 0 and 1.
+
+    Few rows say little, so that the share is drawn to one half as if `EQUAL_ROWS` rows had found both equally good.
+
+    Args:
+        y: the truth by output, NaN where it is not known.
+        network: what the network says.
+        kernel: what the kernel model says.
+
+    Shapes:
+        all ``(R, outputs)``.
+    """
+    shares = []
+    for truth, one, other in zip(y.T, network.T, kernel.T, strict=True):
+        known = ~np.isnan(truth)
+        error, step = (truth - one)[known], (other - one)[known]
+        size = float(step @ step)
+        best = float(np.clip(step @ error / size, 0.0, 1.0)) if size > 0 else 0.5
+        shares.append((known.sum() * best + EQUAL_ROWS * 0.5) / (known.sum() + EQUAL_ROWS))
+    return tuple(map(float, shares))
+
+
 def logistic(scores: Array, labels: Array) -> tuple[float, float]:
     """Slope and offset of the curve that turns scores into the probability of a label."""
     from sklearn.linear_model import LogisticRegression
@@ -177,8 +211,8 @@ def targets_by_output(task: Task, y: Array) -> Array:
 
 def why_no_kernel(task: Task, graphs: PackedGraphs, rows: Array) -> str | None:
     """Why a table can have no kernel model, in words; None where it can."""
-    if not {FINGERPRINT, DESCRIPTORS} <= set(graphs.structures):
-        return "molecules carry no fingerprints or no descriptors"
+    if FINGERPRINT not in graphs.structures:
+        return "molecules carry no fingerprints"
     if task.level != "graph":
         return "it predicts molecules, and the targets are of atoms"
     if len(rows) > MOST_ROWS:
@@ -193,10 +227,12 @@ def why_no_kernel(task: Task, graphs: PackedGraphs, rows: Array) -> str | None:
 
 
 def features_of(graphs: PackedGraphs) -> tuple[Array, Array]:
-    """Fingerprint counts and standardised descriptors of molecules that carry both."""
-    return graphs.structures[FINGERPRINT].values, graphs.structures[DESCRIPTORS].values.astype(np.float64)
+    """Fingerprint counts of molecules, and their standardised descriptors where they carry any."""
+    described = graphs.structures.get(DESCRIPTORS)
+    columns = np.zeros((len(graphs), 0)) if described is None else described.values.astype(np.float64)
+    return graphs.structures[FINGERPRINT].values, columns
 
 
 def blocks(counts: Array) -> list[csr_matrix]:
     """The kinds of fingerprints that lie side by side, as `unary` gives them."""
-    return [unary(counts[:, start : start + BLOCK]) for start in range(0, counts.shape[1], BLOCK)]
+    return [unary(counts[:, start : start + BITS]) for start in range(0, counts.shape[1], BITS)]

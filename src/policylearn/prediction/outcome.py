@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -10,18 +9,23 @@ from typing import Any
 
 import numpy as np
 
-from policylearn.data import Task
-from policylearn.data.atomic import write_text
+from policylearn.data import PackedGraphs, Task, take_graphs
 from policylearn.data.packed import Array
 from policylearn.data.subset import targets_of
 from policylearn.prediction.calibration import Calibration, calibrate, measure_coverage
 from policylearn.prediction.held_out import HeldOut, write_held_out
-from policylearn.prediction.predictor import Answer, Predictor, by_votes
+from policylearn.prediction.kernel_model import (
+    KernelModel,
+    blend_shares,
+    fit_kernel_model,
+    targets_by_output,
+    why_no_kernel,
+)
+from policylearn.prediction.predictor import Answer, Predictor, by_votes, mean_and_std
 from policylearn.prediction.scores import Scores, headline, target_scores
-from policylearn.settings.run_files import METRICS
 from policylearn.training.evaluation import PartAnswers
 from policylearn.training.fitting import Fitted, Trained
-from policylearn.training.runs import load_run
+from policylearn.training.runs import load_run, save_metrics
 
 
 @dataclass(frozen=True)
@@ -56,8 +60,13 @@ def finish(folder: str | Path, runs: Sequence[Fitted]) -> Outcome:
     first, loaded = members[0], load_run(runs[0].folder)
     task = loaded.facts.task
     answers = {part: mean_answer([one.answers[part] for one in members]) for part in first.answers}
+    blended = blend(task, first, answers, loaded.config.fit.seed)
+    if blended is not None:
+        answers = blended.answers
+        blended.kernel.save(folder)
+    kernel = None if blended is None else blended.kernel
     found = calibrate_parts(task, first, answers)
-    predictor = Predictor(loaded, first.model.eval(), tuple(one.model.eval() for one in members[1:]), found)
+    predictor = Predictor(loaded, first.model.eval(), tuple(one.model.eval() for one in members[1:]), found, kernel)
     parts = {
         name: HeldOut.of(name, first.graphs, first.answers[name].rows, predictor.with_intervals(answer))
         for name, answer in answers.items()
@@ -68,10 +77,65 @@ def finish(folder: str | Path, runs: Sequence[Fitted]) -> Outcome:
     metrics = runs[0].metrics
     if len(runs) > 1:
         metrics = ensemble_metrics([run.metrics for run in runs], task, parts)
-        write_text(folder / METRICS, json.dumps(metrics, indent=2) + "\n")
+    if blended is not None:
+        metrics = metrics | blended.figures(task, parts)
+    if len(runs) > 1 or blended is not None:
+        save_metrics(folder, metrics)
     test = parts.get("test")
     scores = {} if test is None else target_scores(task, test.y, test.answer.values)
     return Outcome(folder, metrics, predictor, parts, scores)
+
+
+@dataclass(frozen=True)
+class Blend:
+    """A kernel model beside the network.
+
+    Args:
+        kernel: that has learned from the training and validation rows.
+        answers: of both together, by part; what the kernel says of a validation row comes from all other rows.
+        alone: what the network and the kernel say by themselves, by part.
+    """
+
+    kernel: KernelModel
+    answers: dict[str, Answer]
+    alone: dict[str, tuple[Array, Array]]
+
+    def figures(self, task: Task, parts: dict[str, HeldOut]) -> dict[str, Any]:
+        """What the run's metrics say of it: the figures of both together, and of each."""
+        found: dict[str, Any] = {"kernel_share": list(self.kernel.share), "network": {}, "kernel": {}}
+        for name, part in parts.items():
+            found[name] = headline(task, part.y, part.answer.values)
+            for which, values in zip(("network", "kernel"), self.alone[name], strict=True):
+                found[which][name] = headline(task, part.y, values)
+        return found
+
+
+def blend(task: Task, trained: Trained, answers: dict[str, Answer], seed: int) -> Blend | None:
+    """Fit a kernel model on training and validation rows, and find its share in the answers; None where it cannot be.
+
+    Args:
+        task: what is predicted.
+        trained: the data.
+        answers: of the network, on the validation and test parts.
+        seed: of the kernel's fit.
+    """
+    split, graphs = trained.split, trained.graphs
+    rows = np.concatenate([split.train, split.valid])
+    if "valid" not in answers or why_no_kernel(task, graphs, rows) is not None:
+        return None
+    kernel, left_out = fit_kernel_model(task, graphs, rows, seed=seed)
+    own = {"valid": left_out[len(split.train) :]}
+    shares = blend_shares(targets_by_output(task, graphs.y[split.valid]), answers["valid"].values, own["valid"])
+    kernel = replace(kernel, share=shares)
+    if "test" in answers:
+        same = np.array_equal(split.valid, split.test)
+        own["test"] = own["valid"] if same else kernel.predict(take_graphs(graphs, split.test))
+    alone = {part: (answers[part].values, values) for part, values in own.items()}
+    both = {
+        part: replace(answer, values=kernel.blend(*alone[part]).astype(answer.values.dtype))
+        for part, answer in answers.items()
+    }
+    return Blend(kernel, both, alone)
 
 
 def in_memory(run: Fitted) -> Trained:
@@ -85,10 +149,9 @@ def mean_answer(members: Sequence[PartAnswers]) -> Answer:
     """The mean over the members of an ensemble, with their standard deviation; of one model its own answer."""
     if len(members) == 1:
         return Answer(members[0].values, members[0].picks)
-    values = np.stack([one.values for one in members])
     picks = [by_votes(lists) for lists in zip(*(one.picks for one in members), strict=True)]
-    mean, std = values.mean(axis=0, dtype=np.float64), values.std(axis=0, ddof=1, dtype=np.float64)
-    return Answer(mean.astype(values.dtype), picks, std.astype(values.dtype))
+    values, std = mean_and_std(np.stack([one.values for one in members]))
+    return Answer(values, picks, std)
 
 
 def calibrate_parts(task: Task, trained: Trained, answers: dict[str, Answer]) -> Calibration | None:
@@ -123,3 +186,39 @@ def ensemble_metrics(members: Sequence[dict[str, Any]], task: Task, parts: dict[
         "parameters": {name: sum(one["parameters"][name] for one in members) for name in first["parameters"]},
         **({"diverged": min(diverged)} if diverged else {}),
     }
+
+
+def blended_metric(predictor: Predictor, graphs: PackedGraphs, rows: Array) -> float:
+    """The task's metric of network and kernel model together.
+
+    Args:
+        predictor: of the run.
+        graphs: all graphs, with their structures.
+        rows: which of them.
+    """
+    value = headline(
+        predictor.task, targets_of(graphs, rows), predictor.answer_prepared(take_graphs(graphs, rows)).values
+    )
+    if value is None:
+        raise ValueError(f"'{predictor.task.metric}' cannot be computed on these {len(rows)} rows")
+    return value
+
+
+def fold_figures(metrics: dict[str, Any], outcomes: Sequence[Outcome]) -> dict[str, Any]:
+    """The figures of all folds, where kernel models answer beside their networks; else as they are.
+
+    Args:
+        metrics: of the networks, at one epoch for all folds.
+        outcomes: of the folds.
+    """
+    if not all("kernel_share" in one.metrics for one in outcomes):
+        return metrics
+    found = metrics | {"network": {part: metrics[part] for part in ("valid", "test")}, "kernel": {}}
+    each = {part: [one.metrics.get(part) for one in outcomes] for part in ("valid", "test")}
+    for part, values in each.items():
+        known = [value for value in values if value is not None]
+        found[part] = float(np.mean(known)) if known else None
+        own = [one.metrics["kernel"].get(part) for one in outcomes]
+        found["kernel"][part] = None if None in own else float(np.mean(own))
+    found["kernel_share"] = np.mean([one.metrics["kernel_share"] for one in outcomes], axis=0).tolist()
+    return found | {"folds": each["test"], "test_deviation": float(np.std([v for v in each["test"] if v is not None]))}

@@ -20,6 +20,7 @@ from policylearn.data.transforms import Transform
 from policylearn.nn import Graphs
 from policylearn.prediction.calibration import USUAL, Calibration, label_chances
 from policylearn.prediction.input_graphs import Items, find_misfits, pack_items
+from policylearn.prediction.kernel_model import KernelModel
 from policylearn.settings.run_files import batch_warning
 from policylearn.training.evaluation import answers, local_picks, outputs_of
 from policylearn.training.members import load_members
@@ -46,7 +47,7 @@ def load(run: str | Path) -> Predictor:
     folder = Path(run)
     members = load_members(folder)
     first, *others = (found.build() for found in members)
-    predictor = Predictor(members[0], first, tuple(others), Calibration.load(folder))
+    predictor = Predictor(members[0], first, tuple(others), Calibration.load(folder), KernelModel.load(folder))
     if predictor.depends_on_batch:
         found = members[0]
         text = batch_warning(found.folder, found.config, found.facts.evaluation_batch_size)
@@ -94,12 +95,14 @@ class Predictor:
         model: the trained model, in evaluation mode.
         others: the other members of an ensemble.
         calibration: what makes intervals; None where the run has none.
+        kernel: answers beside the network; None where the run has none.
     """
 
     run: Run
     model: nn.Module
     others: tuple[nn.Module, ...] = ()
     calibration: Calibration | None = None
+    kernel: KernelModel | None = None
 
     @property
     def models(self) -> tuple[nn.Module, ...]:
@@ -180,12 +183,12 @@ class Predictor:
         parts: list[list[Array]] = [[] for _ in self.models]
         for batch in self._batches_of(graphs, size, order):
             bags: list[list[list[int]]] = []
-            for model, values in zip(self.models, parts, strict=True):
+            for model, part in zip(self.models, parts, strict=True):
                 outputs, selection = outputs_of(model, batch)
-                values.append(answers(outputs, self.task).cpu().numpy())
+                part.append(answers(outputs, self.task).cpu().numpy())
                 bags += [] if selection is None else [local_picks(selection, batch)]
             picks += merged_picks(bags, batch.num_graphs)
-        members = np.stack([self._stacked(values) for values in parts])  # (members, R, outputs)
+        members = np.stack([self._stacked(part) for part in parts])  # (members, R, outputs)
         if graphs is not None and order is not None:
             members = members[:, self._rows_before_sorting(graphs, order)]
             place = np.argsort(order)
@@ -195,10 +198,10 @@ class Predictor:
             picks = [
                 places[start + np.array(own, int)].tolist() for start, own in zip(graphs.node_ptr, picks, strict=False)
             ]
-        if not self.others:
-            return self.with_intervals(Answer(members[0], picks), level)
-        mean, std = members.mean(axis=0, dtype=np.float64), members.std(axis=0, ddof=1, dtype=np.float64)
-        return self.with_intervals(Answer(mean.astype(members.dtype), picks, std.astype(members.dtype)), level)
+        values, std = mean_and_std(members)
+        if self.kernel is not None and graphs is not None:
+            values = self.kernel.blend(values, self.kernel.predict(graphs)).astype(values.dtype)
+        return self.with_intervals(Answer(values, picks, std), level)
 
     def with_intervals(self, answer: Answer, level: float = USUAL) -> Answer:
         """The answer with intervals or sets, where the run has calibration."""
@@ -273,6 +276,18 @@ class Predictor:
             f"Predictor({str(self.run.folder)!r}: {self.task.kind} of {', '.join(self.task.targets)},"
             f" trained on {self.run.facts.dataset['name']} with {self.run.label}{members})"
         )
+
+
+def mean_and_std(members: Array) -> tuple[Array, Array | None]:
+    """The mean over the members of an ensemble and their standard deviation; of one model its own values, and None.
+
+    Shapes:
+        members ``(members, R, outputs)``.
+    """
+    if len(members) == 1:
+        return members[0], None
+    mean, std = members.mean(axis=0, dtype=np.float64), members.std(axis=0, ddof=1, dtype=np.float64)
+    return mean.astype(members.dtype), std.astype(members.dtype)
 
 
 def merged_picks(bags: Sequence[list[list[int]]], graphs: int) -> list[list[int]]:

@@ -83,8 +83,8 @@ def put(base: Group, content: Mapping[str, Any], prefix: str = "") -> Group:
     except ConfigError:
         raise
     except ValueError as error:  # of a check over several settings
-        group = prefix.rstrip(".")
-        raise ConfigError(f"'{group}': {error}" if group else str(error)) from None
+        place = prefix.rstrip(".")
+        raise ConfigError(f"'{place}': {error}" if place else str(error)) from None
 
 
 def read_value(kind: Any, value: Any, name: str) -> Any:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol, runtime_checkable
 
 from policylearn.data import DataError, Dataset, PackedGraphs, Task
-from policylearn.data.structures import REAL_COLUMNS
+from policylearn.data.structures import FINGERPRINT, REAL_COLUMNS
 from policylearn.data.transforms import Progress, Transform, apply, fit_apply, transform_cache
 from policylearn.models import Inputs, chosen_system
 from policylearn.nn import DESCRIPTORS, Features
@@ -77,7 +77,7 @@ def prepare_data(config: RunConfig, source: Source, fold: int = 0, *, listeners:
         )
 
     of_model, graphs = fitted_on(dataset.graphs, asked)
-    read = {*graphs.structures, REAL_COLUMNS, *system.reads}
+    read = {*graphs.structures, REAL_COLUMNS, FINGERPRINT, *system.reads}
     of_user, graphs = fitted_on(graphs, chosen)
     fitted, unread = of_model + of_user, graphs.structures.keys() - read
     if unread:

@@ -27,6 +27,8 @@ MODERN: dict[str, Any] = {
 }
 """AdamW, warm-up and cosine, clipped gradients."""
 
+KERNEL: dict[str, Any] = {"data": {"transforms": {"fingerprint": {}}}}
+"""Every table of SMILES has fingerprints, from which a kernel model learns beside the network."""
 FOR_TABLES: dict[str, Any] = {
     "data": {"transforms": {"walk_encoding": {}, "descriptors": {}}},
     "fit": {"epochs": 30, "batch_size": 64, "keep": "last"},
@@ -66,6 +68,7 @@ def preset(config: RunConfig, recipe: RecipeName | None = None) -> RunConfig:
     found = find(system.name) if system.presets is None else system.presets(chosen, find)
     base = changed(RunConfig(), found or {}, dataset)
     training = {} if named == "paper" else merged(MODERN, FOR_TABLES if table and system.reads else {})
+    training = merged(training, KERNEL if table else {})
     training = merged(training, system.recipe(named, table))
     return changed(base, {**training, "recipe": named, "model": config.model}, f"{dataset}/{system.name}")
 

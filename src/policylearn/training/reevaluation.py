@@ -11,6 +11,7 @@ from typing import Literal
 import torch
 
 from policylearn.data import BatchLoader, DataError, Dataset, PackedGraphs
+from policylearn.data.packed import Array
 from policylearn.settings.run_files import RunError
 from policylearn.training.data_source import Source, load_source
 from policylearn.training.evaluation import answer_part, evaluate
@@ -46,6 +47,7 @@ def reevaluate(
     part: SplitPart = "test",
     data: str | None = None,
     progress: Callable[[int, int], None] | None = None,
+    score: Callable[[PackedGraphs, Array], float] | None = None,
 ) -> Reevaluation:
     """The metric of a run, with its own batch size and threads, so that it equals the logged one to the last digit.
 
@@ -54,6 +56,7 @@ def reevaluate(
         part: of the data.
         data: where the same data is now, if it has moved.
         progress: told how far a table has been read.
+        score: computes the metric from all graphs and the rows of the part, where more than the network answers.
     """
     facts = run.facts
     config = run.config.data if data is None else run.config.data.replace(name=data)
@@ -71,11 +74,15 @@ def reevaluate(
             " with --data, or use 'policylearn predict' on new data"
         )
     indices = getattr(dataset.splits[facts.fold or 0], part)
-    batches = BatchLoader(prepared_graphs(run, dataset), indices, batch_size=facts.evaluation_batch_size)
+    graphs = prepared_graphs(run, dataset)
     threads = torch.get_num_threads()
     torch.set_num_threads(facts.threads)
     try:
-        value = evaluate(run.build(), batches, facts.task)
+        if score is not None:
+            value = score(graphs, indices)
+        else:
+            batches = BatchLoader(graphs, indices, batch_size=facts.evaluation_batch_size)
+            value = evaluate(run.build(), batches, facts.task)
     finally:
         torch.set_num_threads(threads)
     return Reevaluation(facts.task.metric, part, value, run.metrics.get(part), len(indices))

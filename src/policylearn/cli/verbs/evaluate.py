@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
@@ -66,12 +67,22 @@ def evaluate_own_data(run: Path, part: Literal["train", "valid", "test"], data: 
     """Compute the metric on the run's own data, and print it in full."""
     from rich.console import Console
 
+    from policylearn.explain.run_report import load_quietly
+    from policylearn.prediction.kernel_model import KERNEL
+    from policylearn.prediction.outcome import blended_metric
     from policylearn.training.reevaluation import other_versions, reevaluate
     from policylearn.training.runs import load_run
 
-    found = load_run(run)
+    found, blend = load_run(run), None
     with Console(stderr=True, markup=False).status("evaluating"):
-        result = reevaluate(found, part=part, data=data)
+        if (run / KERNEL).exists():
+            if part != "test":
+                raise ValueError(
+                    f"the kernel model of {run} has learned from the rows of '{part}', so that a figure there says"
+                    " nothing; evaluate 'test', or new labelled rows"
+                )
+            blend = partial(blended_metric, load_quietly(run))
+        result = reevaluate(found, part=part, data=data, score=blend)
     print(f"{result.part} {result.metric}: {result.value!r} ({result.graphs:,} graphs)")  # noqa: T201 - the answer
     if result.logged is not None and result.logged != result.value:
         others = other_versions(found.facts)

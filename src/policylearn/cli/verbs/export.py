@@ -24,4 +24,5 @@ def export(run: Path, /, *, output: Annotated[Path, Parameter(alias="-o")] = Pat
     lines = [f"wrote {output}, whose answers were checked against the model's"]
     lines += [f"  takes {name}: {meaning}" for name, meaning in about["inputs"].items()]
     lines += [f"  gives {name}: {meaning}" for name, meaning in about["outputs"].items()]
+    lines += [f"  leaves out {about['left_out']}"] if "left_out" in about else []
     print("\n".join(lines))  # noqa: T201 - the command's answer

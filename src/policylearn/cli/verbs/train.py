@@ -36,6 +36,7 @@ def train(
     config: Path | None = None,
     ensemble: int = 1,
     no_baseline: Flag = False,
+    no_kernel: Flag = False,
     resume: Flag = False,
     ray: Flag = False,
     settings: SettingOptions = None,
@@ -54,6 +55,7 @@ def train(
         config: a YAML to start from instead of the paper's settings.
         ensemble: how many models to train, with different seeds; they answer as one, with a standard deviation.
         no_baseline: do not train boosted trees on RDKit descriptors for comparison.
+        no_kernel: do not fit a kernel model on fingerprints beside the network.
         resume: continue the run in that folder.
         ray: train in --devices processes of a Ray cluster (RAY_ADDRESS, or this machine).
         settings: settings by their dotted names.
@@ -66,6 +68,8 @@ def train(
 
     join()  # before anything can fail in one process alone
     console = Console(stderr=True, markup=False, quiet=not is_first_process())
+    if no_kernel:
+        settings = {**(settings or {}), "data.transforms.fingerprint": "null"}
     chosen = make_config(dataset, run, settings, config)
     if ensemble < 1:
         raise ValueError(f"'ensemble' must be >= 1 (got {ensemble})")
@@ -145,10 +149,11 @@ def report(
 
     from policylearn.explain.run_report import write_run_report
     from policylearn.prediction.baseline import fit_baseline
-    from policylearn.prediction.outcome import finish, in_memory
+    from policylearn.prediction.outcome import finish, fold_figures, in_memory
     from policylearn.prediction.run_notes import RunNotes
     from policylearn.settings.run_files import METRICS
     from policylearn.training.reevaluation import recall
+    from policylearn.training.runs import save_metrics
 
     warnings = [source.report.summary()] if source.report is not None else []
     warnings += [source.dataset.caveat] if source.dataset.caveat else []
@@ -162,7 +167,11 @@ def report(
         RunNotes(command, warnings, found).save(inner)
         write_run_report(inner, parts=outcome.parts, predictor=outcome.predictor)
         outcomes.append(outcome)
-    one = outcomes[0].metrics if len(outcomes) == 1 else json.loads((folder / METRICS).read_text(encoding="utf-8"))
+    if len(outcomes) == 1:
+        one = outcomes[0].metrics
+    else:
+        one = fold_figures(json.loads((folder / METRICS).read_text(encoding="utf-8")), outcomes)
+        save_metrics(folder, one)
     print_summary(Console(markup=False), config, source, folder, one, outcomes, found if len(outcomes) == 1 else None)
     return DIVERGED if any("diverged" in outcome.metrics for outcome in outcomes) else 0
 
@@ -240,10 +249,16 @@ def print_summary(
         figure(metrics["seconds"], 0),
         f"{sum(weights.values()):,}",
     )
+    for name in ("network", "kernel") if "kernel_share" in metrics else ():
+        figures = [figure(metrics[name].get(part)) for part in ("valid", "test")]  # type: ignore[attr-defined]
+        table.add_row(f"  of the {name}{' model' if name == 'kernel' else ''} alone", *figures, "", "", "", "")
     if baseline is not None:
         figures = [figure(baseline.valid), figure(baseline.test)]
         table.add_row(f"{metrics['metric']} of {baseline.name}", *figures, "", "", figure(baseline.seconds, 0), "")
     console.print(table)
+    if "kernel_share" in metrics:
+        shares = ", ".join(f"{share:.0%}" for share in metrics["kernel_share"][:5])  # type: ignore[index]
+        say(f"the kernel model on fingerprints has a share of {shares} in predictions, the network the rest", console)
     for line in coverage_lines(outcomes):
         say(line, console)
     say(f"run folder, with report.html: {folder}", console)
