@@ -14,14 +14,14 @@ import pytest
 
 from policylearn.cli import main
 from policylearn.prediction import Predictor, load
-from policylearn.prediction.table_writer import Wanted, predict_table
+from policylearn.prediction.table_writer import PredictOptions, predict_table
 from policylearn.settings.run_files import RunError
 from tests.ray_processes import WHY, two_cores, workers
 from tests.training.molecules import molesol, small_run
 
 pytest.importorskip("ray", reason=WHY)
 pytestmark = pytest.mark.filterwarnings("ignore")
-TWO = Wanted(workers=2)
+TWO = PredictOptions(workers=2)
 WAIT = 300
 
 
@@ -93,8 +93,8 @@ def test_a_stopped_prediction_goes_on(predictor: Predictor, run: Path, table: Pa
     folder = tmp_path / "out.csv.parts"
     first = min(folder.glob("*[0-9].json"))
     first.with_suffix(".rows").write_text("kept\n")
-    with pytest.raises(RunError, match="parts of another prediction"):
-        predict_on_ray(predictor, run, source, output, Wanted(workers=2, picks=True), chunks=1)
+    with pytest.raises(RunError, match="out.csv.parts"):
+        predict_on_ray(predictor, run, source, output, PredictOptions(workers=2, picks=True), chunks=1)
     predict_on_ray(predictor, run, source, output, TWO, chunks=1)
     predict_table(predictor, source, tmp_path / "plain.csv")
     number = int(first.stem)

@@ -42,7 +42,6 @@ def small_run(folder: Path, source: Path, *targets: str, **changes: object) -> P
     base = {
         "data": {"name": str(source), "target": list(targets)},
         "prediction": {"channels": 8, "layers": 2},
-        "selection": {"picks": 2},
         "fit": {"epochs": 2, "batch_size": 16, "threads": 1},
     }
     config = changed(changed(RunConfig(), base), dict(changes))

@@ -166,8 +166,6 @@ def check_plain(model: nn.Module) -> SubgraphGNN:
         raise NotPlainError("the policy 'centrality' takes exponentials of matrices of the graphs' own sizes")
     if not isinstance(policy, LearnedPolicy | RandomPolicy | RankedPolicy | FullPolicy | NoPolicy):
         raise NotPlainError(f"the policy '{type(policy).__name__}' is not known")
-    if getattr(policy, "marks_per_copy", 1) > 1:
-        raise NotPlainError(f"it marks {policy.marks_per_copy} nodes per copy; one can be exported")  # type: ignore[union-attr]
     for encoder in encoders:
         known = isinstance(encoder, TwoStreamEncoder | SingleStreamEncoder)
         if not known or not all(isinstance(conv, GIN) for conv in convolutions(cast(AnyEncoder, encoder))):
