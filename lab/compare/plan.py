@@ -26,6 +26,7 @@ from policylearn.models import complete
 from policylearn.settings import ConfigError, RunConfig
 from policylearn.settings.flat import short_hash
 from policylearn.settings.run_config import read_yaml
+from policylearn.settings.schema import merged, nested
 from policylearn.training.presets import run_config
 from policylearn.wording import hint
 
@@ -131,9 +132,10 @@ def jobs_of(comparison: Comparison, epochs: Mapping[tuple[str, str], int] | None
 
 def _job(comparison: Comparison, data: str, variant: str, seed: int, epochs: int | None) -> CompareJob:
     said: dict[str, Any] = {} if comparison.recipe is None else {"recipe": comparison.recipe}
-    for settings in (comparison.settings, comparison.data[data], comparison.variants[variant]):
-        said |= {SHORT_FOR.get(key, key): value for key, value in settings.items() if key != "seeds"}
-    said |= {"fit.seed": seed} | ({} if epochs is None else {"fit.epochs": epochs})
+    last = {"fit.seed": seed} | ({} if epochs is None else {"fit.epochs": epochs})
+    for settings in (comparison.settings, comparison.data[data], comparison.variants[variant], last):
+        own = {SHORT_FOR.get(key, key): value for key, value in settings.items() if key != "seeds"}
+        said = merged(said, nested(own))
     config = run_config(data.replace("{seed}", str(seed)), said, source=f"{comparison.name}, variant '{variant}'")
     return CompareJob(data, variant, seed, complete(config).replace(grid={}))
 

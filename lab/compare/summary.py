@@ -5,13 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 import numpy as np
 
 from lab.compare.runner import CompareRecord
 from lab.errors import paired_error
-from policylearn.data.pictures import new_picture
 from policylearn.wording import markdown_table
 
 CLEAR = 2.0
@@ -148,22 +146,3 @@ def _cells(row: VariantRow) -> list[str]:
 def _error(error: float) -> str:
     """A standard error as it follows its mean; nothing where one value alone has none."""
     return "" if math.isnan(error) else f" ± {error:.4f}"
-
-
-def draw(rows: Sequence[VariantRow], path: Path, reference: str) -> None:
-    """A picture with a panel per dataset: each variant's paired difference with two standard errors."""
-    datasets = list(dict.fromkeys(row.data for row in rows))
-    with new_picture(path, 3.2 * len(datasets) + 1.2, 3.2) as figure:
-        for axis, data in zip(figure.subplots(1, len(datasets), squeeze=False)[0], datasets, strict=True):
-            own = [row for row in rows if row.data == data and row.difference is not None]
-            places = range(len(own))
-            axis.axvline(0, color="0.6", linewidth=1)
-            axis.errorbar(
-                [row.difference or 0.0 for row in own],
-                places,
-                xerr=[CLEAR * row.difference_error for row in own],
-                fmt="o",
-            )
-            axis.set_yticks(list(places), [row.variant for row in own])
-            axis.set_title(data)
-            axis.set_xlabel(f"better than {reference}, ± {CLEAR:g} standard errors")

@@ -122,7 +122,7 @@ def exact(curve: list[float]) -> list[float]:
 
 
 def group_records(records: Iterable[Record]) -> Groups:
-    """Records by experiment, and below by configuration and data, best funded first."""
+    """Records by experiment, and below by configuration and data, best funded first; of equal runs the first counts."""
     found: dict[tuple[Experiment, str], list[Record]] = {}
     for record in records:
         settings = {key: value for key, value in flat(record.config).items() if key not in REPEATED}
@@ -130,8 +130,8 @@ def group_records(records: Iterable[Record]) -> Groups:
         found.setdefault((record.experiment, kind), []).append(record)
     groups: Groups = {}
     for (experiment, _), members in sorted(found.items(), key=lambda item: (item[0][0].slug, item[0][1])):
-        ordered = sorted(members, key=lambda record: (record.number, record.finished))
-        groups.setdefault(experiment, []).append(RunGroup(tuple(ordered)))
+        first = {one.number: one for one in sorted(members, key=lambda one: one.finished, reverse=True)}
+        groups.setdefault(experiment, []).append(RunGroup(tuple(first[number] for number in sorted(first))))
     return {experiment: sorted(own, key=lambda one: one.rank, reverse=True) for experiment, own in groups.items()}
 
 

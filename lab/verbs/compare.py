@@ -40,7 +40,6 @@ def compare(
 
     from lab.compare import load_records, read_comparison, run_comparison, summarise, to_markdown
     from lab.compare.plan import CompareJob, check_variant, jobs_of
-    from lab.compare.summary import draw
     from policylearn.cli.progress import add_bar, progress_bars
     from policylearn.cli.training_progress import TrainingBar
     from policylearn.data.atomic import write_text
@@ -71,8 +70,6 @@ def compare(
     if not records:
         say(f"{folder}: there is no record yet; run without --report first", console)
         return 1
-    rows = summarise(records, chosen.reference)
-    write_text(folder / "summary.md", to_markdown(rows, chosen.reference) + "\n")
-    draw(rows, folder / "summary.png", chosen.reference)
+    write_text(folder / "summary.md", to_markdown(summarise(records, chosen.reference), chosen.reference) + "\n")
     say(to_markdown(summarise(records, base), base))
     return 0

@@ -7,16 +7,21 @@ from dataclasses import replace
 
 import pytest
 
-from lab.__main__ import ROOT
 from lab.reproduce import TABLES, Job, Wish, plan
 from lab.reproduce.plan import command_of
+from lab.settings import selection_of
+from lab.verbs import VERBS
 from lab.verbs.reproduce import find_table, wish_of
-from policylearn.settings import RunConfig, with_setting
-from policylearn.settings.flat import differences, short_hash
+from policylearn.cli.main import make_app
+from policylearn.settings import ConfigError
 
 
 def table(name: str):
     return find_table(name, TABLES)
+
+
+def policy(job: Job):
+    return selection_of(job.settings)
 
 
 def test_the_first_repeat_of_every_cell_comes_first() -> None:
@@ -34,7 +39,7 @@ def test_the_first_repeat_of_every_cell_comes_first() -> None:
 
 def test_seeds_set_the_seed() -> None:
     jobs = plan(table("ogb"), Wish(rows=("learned*",), columns=("molesol",), seeds=3))
-    assert [(job.config.fit.seed, job.config.data.fold, job.config.selection.picks) for job in jobs] == [
+    assert [(job.config.fit.seed, job.config.data.fold, policy(job)["picks"]) for job in jobs] == [
         (seed, None, picks) for seed in range(3) for picks in (2, 5)
     ]
 
@@ -58,10 +63,16 @@ def test_fewer_epochs_bring_the_steps_of_the_learning_rate_forward() -> None:
 
 def test_what_only_the_learned_policy_has_leaves_other_rows_alone() -> None:
     wish = Wish(rows=("random-t2", "learned-t2"), columns=("csl",), seeds=1, settings={"selection.node_dropout": 0.5})
-    random, rloo, through = plan(table("expressivity"), replace(wish, estimators=("rloo", "straight_through")))
-    assert random.config.selection.node_dropout == 0.0
-    assert [job.config.selection.node_dropout for job in (rloo, through)] == [0.5, 0.5]
-    assert [job.config.selection.estimator for job in (rloo, through)] == ["rloo", "straight_through"]
+    random, score, through = plan(table("expressivity"), replace(wish, estimators=("reinforce", "straight_through")))
+    assert "node_dropout" not in policy(random)
+    assert [policy(job)["node_dropout"] for job in (score, through)] == [0.5, 0.5]
+    assert [policy(job)["estimator"] for job in (score, through)] == ["reinforce", "straight_through"]
+    warmer = replace(wish, settings={"selection.tau": 0.5}, estimators=("reinforce", "straight_through"))
+    assert [policy(job).get("tau") for job in plan(table("expressivity"), warmer)] == [None, None, 0.5]
+    with pytest.raises(ConfigError, match=r"selection\.tua"):
+        plan(table("expressivity"), replace(wish, settings={"selection.tua": 0.5}))
+    with pytest.raises(ConfigError, match="rloo"):
+        plan(table("expressivity"), replace(wish, estimators=("rloo",)))
 
 
 @pytest.mark.parametrize(
@@ -89,51 +100,44 @@ def test_what_did_not_fit_into_the_papers_memory_is_run_when_it_is_named() -> No
     [
         ("zinc", Wish(rows=("learned-t5",), only=(3,), epochs=40, estimators=("straight_through",))),
         ("zinc", Wish(rows=("gcn",), seeds=1)),
-        ("counting", Wish(rows=("learned-t8",), columns=("star",), settings={"selection.tau": 0.33})),
+        ("ogb", Wish(rows=("learned-t5",), columns=("molesol",), settings={"selection.tau": 0.33})),
         ("expressivity", Wish(columns=("exp",), settings={"fit.calibration_batches": 4, "optim.decay_every": 7})),
         ("ogb", Wish(columns=("molhiv",), only=(1,), settings={"prediction.residual": False})),
         ("zinc", Wish(rows=("random-t2",), seeds=1, epochs=40, settings={"optim.decay_every": 9})),
     ],
 )
 def test_the_command_of_a_run_plans_the_same_run(name: str, wish: Wish) -> None:
+    app = make_app("lab", "", VERBS)
     for job in plan(table(name), wish)[:6]:
-        words = shlex.split(command_of(name, job.cell, job.config, job.paper, [job.repeat]))
+        words = shlex.split(command_of(job.cell, job.settings, [job.repeat]))
         assert words[:4] == ["python", "-m", "lab", "reproduce"]
-        _, options = ROOT.parse(words[3:])
-        again: list[Job] = plan(table(options.table), wish_of(options))
-        assert [(other.config, other.name) for other in again] == [(job.config, job.name)]
+        _, bound, _ = app.parse_args(words[3:], exit_on_error=False, print_error=False)
+        again: list[Job] = plan(table(bound.args[0]), wish_of(**bound.kwargs))
+        assert [(other.settings, other.name) for other in again] == [(job.settings, job.name)]
 
 
-def test_names_differ_where_configurations_do() -> None:
-    base = RunConfig()
-    assert short_hash(base) != short_hash(with_setting(base, "selection.tau", 0.5))
-    assert short_hash(base) == short_hash(with_setting(base, "fit.threads", 2)), "threads do not make another run"
-
-
-def test_a_setting_that_a_record_does_not_know_has_its_default() -> None:
-    old = {"data": {"name": "csl"}, "a_setting_of_the_past": 3}
-    assert differences(old, with_setting(RunConfig(), "data.name", "csl"), RunConfig()) == {"a_setting_of_the_past": 3}
-    assert differences({"data": {"name": "csl"}}, with_setting(RunConfig(), "data.name", "csl"), RunConfig()) == {}
+def test_threads_do_not_make_another_run() -> None:
+    one, two, other = (
+        plan(table("zinc"), Wish(rows=("learned-t2",), seeds=1, settings={key: value}))[0].name
+        for key, value in (("fit.threads", 1), ("fit.threads", 2), ("selection.tau", 0.5))
+    )
+    assert one == two != other
 
 
 def test_a_setting_goes_to_the_rows_that_read_it() -> None:
-    wish = Wish(rows=("cin", "learned-t2"), seeds=1, settings={"system.channels": 8, "selection.node_dropout": 0.5})
+    wish = Wish(rows=("cin", "learned-t2"), seeds=1, settings={"channels": 8, "selection.node_dropout": 0.5})
     cin, learned = plan(table("zinc"), wish)
-    assert cin.config.system["channels"] == 8
-    assert cin.config.selection.node_dropout == 0.0
-    assert learned.config.system == {}
-    assert learned.config.selection.node_dropout == 0.5
+    assert cin.settings["system"]["channels"] == 8
+    assert "selection" not in cin.settings["system"]
+    assert "channels" not in learned.settings["system"]
+    assert policy(learned)["node_dropout"] == 0.5
     assert cin.record.startswith("zinc/cin/")
 
 
 def test_a_system_is_given_the_picks_of_its_row() -> None:
     (job,) = plan(table("zinc"), Wish(rows=("osan-t2",), seeds=1))
     assert (job.config.model, job.config.system["picks"]) == ("osan", 2)
-    assert "--rows osan-t2" in job_command(job)
-
-
-def job_command(job: Job) -> str:
-    return command_of("zinc", job.cell, job.config, job.paper, [0])
+    assert "--rows osan-t2" in command_of(job.cell, job.settings, [0])
 
 
 def test_variants_run_where_they_are_named_alone() -> None:

@@ -6,8 +6,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
+from lab.errors import read_errors
 from lab.ledger import Ledger, LedgerError, read_record
 from lab.reproduce import Record, load_records, open_ledger, plan
 from tests.lab.reproduce.tiny import tiny_table, tiny_wish
@@ -49,7 +51,6 @@ def test_a_record_says_all_that_is_needed_to_repeat_it(tiny_record: Record, tiny
     assert record.changed == {
         "prediction.channels": 4,
         "prediction.layers": 1,
-        "selection.samples": 2,
         "fit.batch_size": 12,
     }
     assert list(record.curve) == ["epoch", "loss", "valid"]
@@ -62,6 +63,14 @@ def test_a_record_says_all_that_is_needed_to_repeat_it(tiny_record: Record, tiny
         "python -m lab reproduce tiny --columns tiny --rows learned-t2 --only 0 --epochs 1"
     )
     assert record.parameters["prediction"] > 0
+
+
+def test_errors_of_graphs_lie_beside_a_record(tiny_record: Record) -> None:
+    for part, figure in (("valid", tiny_record.valid), ("test", tiny_record.test)):
+        errors = read_errors(tiny_record.file, part)
+        assert errors is not None
+        assert (errors.dtype, errors.shape) == (np.float32, (8, 1))
+        assert np.abs(errors).mean() == pytest.approx(figure, rel=1e-5)
 
 
 def test_another_configuration_is_another_file(tiny_data: Path, tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ import pytest
 
 from lab.reproduce import Cell, Column, Printed, Protocol, Record, row
 from lab.reproduce.methods import LEARNED
-from lab.reproduce.summary import RunGroup, choose_groups, difference, group_records, verdict
+from lab.reproduce.summary import RunGroup, alike, difference, group_records, verdict
 
 SEEDS = Protocol("seed", 2)
 
@@ -32,15 +33,15 @@ def group(record: Record, tests: list[float], **changes: Any) -> RunGroup:
 @pytest.mark.parametrize(
     ("text", "higher", "values", "expected"),
     [
-        ("0.120±0.003", False, [0.121, 0.125], "within one deviation"),
-        ("0.120±0.003", False, [0.117, 0.117], "within one deviation"),
+        ("0.120±0.003", False, [0.121, 0.125], "within one deviation of the paper"),
+        ("0.120±0.003", False, [0.117, 0.117], "within one deviation of the paper"),
         ("0.120±0.003", False, [0.110, 0.112], "better"),
         ("0.120±0.003", False, [0.130, 0.128], "worse"),
         ("93.0±0.9", True, [0.95, 0.95], "better"),
         ("93.0±0.9", True, [0.90, 0.92], "worse"),
-        ("100.00±0.0", True, [1.0, 1.0], "within one deviation"),
+        ("100.00±0.0", True, [1.0, 1.0], "within one deviation of the paper"),
         ("100.00±0.0", True, [1.0, 0.99], "worse"),
-        ("0.3569", False, [0.30, 0.42], "within one deviation"),
+        ("0.3569", False, [0.30, 0.42], "within one deviation of the paper"),
         ("0.3569", False, [0.30, 0.31], "better"),
         ("OOM", True, [0.9, 0.9], "no figure in the paper"),
     ],
@@ -50,13 +51,17 @@ def test_verdicts(text: str, higher: bool, values: list[float], expected: str, t
     assert verdict(declared, group(tiny_record, values)) == expected
 
 
-def test_a_smaller_budget_is_said_with_what_it_looks_like(tiny_record: Record) -> None:
+def test_a_smaller_budget_is_said(tiny_record: Record) -> None:
     whole = group(tiny_record, [0.110, 0.112])
-    fewer_seeds = RunGroup(whole.records[:1])
-    fewer_epochs = RunGroup(tuple(replace(record, epochs=9) for record in whole.records))
     declared = cell("0.120±0.003")
     assert verdict(declared, whole) == "better"
-    assert verdict(declared, fewer_seeds) == verdict(declared, fewer_epochs) == "reduced budget (better)"
+    assert verdict(declared, RunGroup(whole.records[:1])) == "1 of 2 seeds: better"
+
+    def budget(epochs: int) -> RunGroup:
+        return RunGroup(tuple(replace(record, epochs=epochs, paper_epochs=20) for record in whole.records))
+
+    assert verdict(declared, budget(2)) == "reduced budget: better so far"
+    assert verdict(declared, budget(1)) == "reduced budget", "too short to be compared"
 
 
 def test_what_has_no_runs_says_why(tiny_record: Record) -> None:
@@ -87,23 +92,35 @@ def test_folds_share_the_best_epoch_of_their_mean_curve(tiny_record: Record) -> 
     assert held_out.values == pytest.approx((0.8, 0.8))
 
 
-def test_a_cell_is_chosen_by_repeats_epochs_and_validation_but_not_by_test(tiny_record: Record) -> None:
+def test_groups_stand_by_funding_and_validation_but_not_by_test(tiny_record: Record) -> None:
     base = replace(tiny_record, changed={})
     good_test = group(base, [0.1, 0.1], valid=0.5)
     good_valid = group(base, [0.4, 0.4], valid=0.2)
     more_runs = group(base, [0.4, 0.4, 0.4], valid=0.9)
-    assert choose_groups([good_test, good_valid]) == ([good_valid], [good_test])
-    assert choose_groups([good_test, good_valid, more_runs]) == ([more_runs], [good_valid, good_test])
-    other = group(base, [0.3], estimator="straight_through")
-    assert choose_groups([good_valid, other])[0] == [good_valid, other], "each estimator has its own line"
+    gone = {"system": base.config["system"] | {"selection": {"name": "learned", "estimator": "rloo"}}}
+    removed = group(base, [0.1] * 4, valid=0.1, config=base.config | gone)
+    short = RunGroup(tuple(replace(record, paper_epochs=11) for record in group(base, [0.1] * 4).records))
+    ranked = sorted([good_test, short, removed, more_runs, good_valid], key=lambda one: one.rank, reverse=True)
+    assert ranked == [more_runs, good_valid, good_test, short, removed]
 
 
 def test_a_value_outside_the_papers_grid_is_a_departure(tiny_record: Record) -> None:
     config = tiny_record.config | {"grid": {"selection.tau": [0.33, 1.0]}}
     inside = group(tiny_record, [0.1], config=config, changed={"selection.tau": 0.33})
     outside = group(tiny_record, [0.1], config=config, changed={"selection.tau": 0.5})
-    assert (inside.departures, outside.departures) == ((), (("selection.tau", 0.5),))
-    assert len(choose_groups([inside, outside])[0]) == 2
+    assert (inside.departures, outside.departures) == ({}, {"selection.tau": 0.5})
+
+
+def test_only_what_was_trained_alike_is_compared(tiny_record: Record) -> None:
+    rates = {"optim.learning_rate": 0.01, "optim.selection_learning_rate": 0.01}
+    picks = replace(tiny_record.experiment, policy="random")
+    learned = group(tiny_record, [0.80, 0.90], changed=rates | {"selection.node_dropout": 0.5})
+    random = group(tiny_record, [1.00, 1.10], changed=rates, experiment=picks)
+    assert learned.departures.keys() == {*rates, "selection.node_dropout"}
+    assert random.departures == {"optim.learning_rate": 0.01}, "random picks have no rate of their own"
+    slower = group(tiny_record, [1.00, 1.10, 1.20], changed={}, experiment=picks)
+    assert alike([[learned], [slower, random]]) == [learned, random], "another rate is another training"
+    assert alike([[learned], [slower]]) == []
 
 
 def test_seeds_of_one_configuration_are_one_group(tiny_record: Record) -> None:
@@ -114,27 +131,19 @@ def test_seeds_of_one_configuration_are_one_group(tiny_record: Record) -> None:
     groups = group_records([*seeds, other, elsewhere])[tiny_record.experiment]
     assert sorted([record.number for record in found.records] for found in groups) == [[0], [0], [0, 1]]
     assert group_records([elsewhere, other, *seeds[::-1]]) == group_records([*seeds, other, elsewhere])
+    again = replace(seeds[0], finished=f"{seeds[0].finished} later", test=9.0)
+    assert group_records([again, *seeds]) == group_records(seeds), "of two equal runs the first counts"
 
 
-def test_the_difference_has_its_standard_error(tiny_record: Record) -> None:
+def test_the_difference_has_its_standard_errors(tiny_record: Record, tmp_path: Path) -> None:
     learned, random = group(tiny_record, [0.80, 0.90]), group(tiny_record, [1.00, 1.10, 1.20])
     found = difference(learned, random)
-    assert found is not None
     assert found.better_by == pytest.approx(0.25)
     assert found.error == pytest.approx(np.sqrt(np.var([0.8, 0.9], ddof=1) / 2 + np.var([1.0, 1.1, 1.2], ddof=1) / 3))
-    assert found.clear
-    assert difference(learned, RunGroup(random.records[:1])) is None
-    longer = RunGroup(tuple(replace(record, epochs=11) for record in random.records))
-    assert difference(learned, longer) is None
-
-
-def test_the_selection_networks_rate_is_no_departure_of_random_picks(tiny_record: Record) -> None:
-    rates = {"optim.learning_rate": 0.01, "optim.selection_learning_rate": 0.01}
-    picks = replace(tiny_record.experiment, policy="random")
-    learned = group(tiny_record, [0.80, 0.90], changed=rates)
-    random = group(tiny_record, [1.00, 1.10], changed=rates, experiment=picks)
-    assert dict(learned.departures) == rates
-    assert dict(random.departures) == {"optim.learning_rate": 0.01}
-    assert difference(learned, random) is not None
-    slower = group(tiny_record, [1.00, 1.10], changed={}, experiment=picks)
-    assert difference(learned, slower) is None, "another rate of the prediction network is another training"
+    assert np.isnan(difference(learned, RunGroup(random.records[:1])).error)
+    files = [tmp_path / "ours.json", tmp_path / "theirs.json"]
+    pair = [RunGroup((replace(one.first, file=file),)) for one, file in zip((learned, random), files, strict=True)]
+    assert difference(*pair).graph_error is None
+    for file, errors in zip(files, ([0.1, -0.2, 0.3], [0.3, -0.2, -0.7]), strict=True):
+        np.savez_compressed(file.with_suffix(".npz"), test=np.array(errors, dtype=np.float32)[:, None])
+    assert difference(*pair).graph_error == pytest.approx(np.std([0.2, 0.0, 0.4], ddof=1) / np.sqrt(3), rel=1e-5)

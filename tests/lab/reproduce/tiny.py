@@ -23,7 +23,6 @@ from lab.reproduce.methods import GIN, LEARNED, OSAN, RANDOM
 SMALL: dict[str, Any] = {
     "prediction.channels": 4,
     "prediction.layers": 1,
-    "selection.samples": 2,
     "fit.batch_size": 12,
     "fit.threads": 1,
     "fit.checkpoint_seconds": 0.0,

@@ -1,0 +1,40 @@
+"""``python -m lab queue``: what is done, running and waiting."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from lab.__main__ import main
+from lab.reproduce import TABLES, Wish, open_ledger, plan
+from lab.verbs.reproduce import find_table
+
+EPOCHS = "epoch,loss,valid,test,seconds,learning_rate,cpu_seconds,valid_loss\n" + "".join(
+    f"{epoch},1.0,0.5,,6.0,0.001,1.0,\n" for epoch in (1, 2)
+)
+
+
+def test_a_queue_in_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = ("gin", "random-t2", "learned-t2", "full")
+    command = "reproduce expressivity --columns csl --only 0 --rows"
+    file, results = tmp_path / "mine.txt", tmp_path / "results"
+    old = f"cd frozen && POLICYLEARN_DATA=data .venv/bin/policylearn {command}"
+    file.write_text("# CSL\n\n" + "\n".join(f"python -m lab {command} {row}" for row in rows))
+    (tmp_path / "mine.txt.done").write_text(f"{old} gin\n")
+    (job,) = plan(find_table("expressivity", TABLES), Wish(rows=("random-t2",), columns=("csl",), only=(0,)))
+    open_ledger(results).add(job, {"config": job.settings})
+    words = ["queue", str(file), "--results", str(results)]
+    assert main(words) == 0
+    assert capsys.readouterr().out == "2 of 4 done; none running; 2 waiting\n"
+    for name, ended in (("seed0-1", True), ("seed0-2", False)):
+        folder = results / "runs" / "csl" / "learned-t2" / name
+        folder.mkdir(parents=True)
+        (folder / "history.csv").write_text(EPOCHS)
+        (folder / "config.yaml").write_text("fit: {epochs: 12}\n")
+        if ended:
+            (folder / "metrics.json").write_text("{}")
+    assert main(words) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("2 of 4 done; running csl/learned-t2/seed0-2: epoch 2 of 12, 1 min left")
+    assert out.endswith("; 1 waiting\n")
