@@ -7,21 +7,16 @@ from pathlib import Path
 import pytest
 
 from policylearn.cli import main
-from tests.explain.chromium import Browser, find_or_install
+from tests.explain.chromium import browser_in
 
 PNG = b"\x89PNG\r\n\x1a\n"
 PICTURES = ("accuracy.png", "picks.png", "side_by_side.png")
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("demo")
-    assert main(["demo", "--steps", "2", "--seed", "3", "-o", str(folder)]) == 0
-    return folder
-
-
 def test_it_prints_a_table_and_where_the_report_is(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["demo", "--steps", "1", "-o", str(tmp_path)]) == 0
+    assert sorted(file.name for file in tmp_path.iterdir()) == sorted([*PICTURES, "report.html"])
+    assert all((tmp_path / name).read_bytes().startswith(PNG) for name in PICTURES)
     text = capsys.readouterr().out
     lines = {line.split("│")[1].strip(): line for line in text.splitlines() if "│" in line}
     assert lines.keys() == {"none", "random", "learned"}
@@ -30,17 +25,10 @@ def test_it_prints_a_table_and_where_the_report_is(tmp_path: Path, capsys: pytes
     assert "report.html" in text.replace("\n", "")
 
 
-def test_pictures_are_written(folder: Path) -> None:
-    assert sorted(file.name for file in folder.iterdir()) == sorted([*PICTURES, "report.html"])
-    assert all((folder / name).read_bytes().startswith(PNG) for name in PICTURES)
-
-
-def test_the_page_shows_the_three_methods_side_by_side(folder: Path, tmp_path: Path) -> None:
-    program, reason = find_or_install()
-    if program is None:
-        pytest.skip(reason)
-    with Browser(program, tmp_path / "profile") as browser:
-        browser.open(folder / "report.html")
+def test_the_page_shows_the_three_methods_side_by_side(tmp_path: Path) -> None:
+    with browser_in(tmp_path / "profile") as browser:
+        assert main(["demo", "--steps", "2", "--seed", "3", "-o", str(tmp_path / "demo")]) == 0
+        browser.open(tmp_path / "demo" / "report.html")
         assert browser.run("Array.from(document.images, i => i.naturalWidth > 200)") == [True] * 3
         assert browser.run("Array.from(document.querySelectorAll('.panel h3'), h => h.textContent)") == [
             "none",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 from pathlib import Path
 
 import numpy as np
@@ -130,3 +131,23 @@ def test_a_split_of_train_and_test_alone_gets_a_validation_part(
     assert "45 / 5 / 10" in said
     assert "5 of the 50 training rows" in said
     assert [int(row) for row in column(tmp_path / "run" / "predictions.csv", "graph")][-10:] == list(range(50, 60))
+
+
+def test_test_figures_by_group(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    smiles, values = molesol()
+    groups, parts = ["0", "1"] * 30, ["train"] * 30 + ["valid"] * 10 + ["test"] * 20
+    rows = list(zip(smiles[:60], values[:60], groups, parts, strict=True))
+    table = write(tmp_path / "m.csv", ["smiles", "y", "cliff", "split"], rows)
+    words = ["--target", "y", "--data.split_column", "split", "--data.group_column", "cliff"]
+    assert train(table, tmp_path / "run", *words) == 0
+    assert "where cliff 1:" in capsys.readouterr().out
+    metrics = json.loads((tmp_path / "run" / "metrics.json").read_text())
+    parts, groups, truth, guess = (
+        column(tmp_path / "run" / "predictions.csv", name) for name in ("part", "group", "true_y", "predicted_y")
+    )
+    chosen = [at for at in range(len(parts)) if parts[at] == "test" and groups[at] == "1"]
+    errors = [float(guess[at]) - float(truth[at]) for at in chosen]
+    assert metrics["groups"]["1"]["rows"] == len(errors) == 10
+    assert metrics["groups"]["1"]["metric"] == pytest.approx(np.sqrt(np.mean(np.square(errors))), rel=1e-5)
+    assert train(table, tmp_path / "no", "--target", "y", "--data.split", "random", "--data.group_column", "clif") == 2
+    assert "'cliff'" in capsys.readouterr().err

@@ -11,7 +11,7 @@ import pytest
 from policylearn.explain import Chart, HtmlReport, Picture, Trace, TracePanel, draw_charts, write_report
 from policylearn.explain.report import frames, script_json
 from policylearn.explain.svg import graph_svg, shades
-from tests.explain.chromium import Browser, find_or_install
+from tests.explain.chromium import Browser, browser_in
 
 RING = ((0, 1, 2, 3), (1, 2, 3, 0))
 LEARNED = Trace(RING, 4, (2, 0, 3), ((0.1, 0.2, 0.6, 0.1), (0.8, 0.1, 0.0, 0.1), (0.0, 0.5, 0.0, 0.5)))
@@ -41,10 +41,7 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def browser(page: Path, tmp_path_factory: pytest.TempPathFactory) -> Browser:
-    program, reason = find_or_install()
-    if program is None:
-        pytest.skip(reason)
-    with Browser(program, tmp_path_factory.mktemp("profile")) as running:
+    with browser_in(tmp_path_factory.mktemp("profile")) as running:
         running.open(page)
         yield running
 
@@ -112,10 +109,13 @@ def test_a_card_counts_the_marks_so_far_and_nothing_sticks_out(page: Path, brows
     assert browser.complaints == []
 
 
-def test_nothing_is_loaded_from_elsewhere(page: Path, browser: Browser) -> None:
+def test_nothing_is_named_from_elsewhere(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
     assert re.findall(r'(?:src|href)="(?!data:)', text) == []
     assert "http" not in text
+
+
+def test_nothing_is_loaded_from_elsewhere(browser: Browser) -> None:
     assert browser.run("performance.getEntriesByType('resource').filter(e => !e.name.startsWith('data:')).length") == 0
 
 
@@ -146,5 +146,5 @@ def test_an_edge_is_drawn_once_and_inside() -> None:
 
 def test_a_page_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(ValueError, match="cannot be written"):
+    with pytest.raises(ValueError, match=r"report\.html"):
         write_report(HtmlReport("t", [], [], [], [], "", []), tmp_path / "file" / "report.html")

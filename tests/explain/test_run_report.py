@@ -13,11 +13,10 @@ import pytest
 import policylearn
 from policylearn.cli import main
 from policylearn.data import Task
-from policylearn.explain.charts import ticks
 from policylearn.explain.molecules import molecule_svg, picked_molecules
-from policylearn.prediction.predictions_file import read_predictions
+from policylearn.prediction.held_out import read_held_out
 from policylearn.prediction.scores import target_scores
-from tests.explain.chromium import Browser, find_or_install
+from tests.explain.chromium import Browser, browser_in
 from tests.training.molecules import molesol, write_table
 from tests.training.tiny import write_graphs
 
@@ -53,10 +52,7 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 @pytest.fixture(scope="module")
 def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    program, reason = find_or_install()
-    if program is None:
-        pytest.skip(reason)
-    with Browser(program, tmp_path_factory.mktemp("profile")) as running:
+    with browser_in(tmp_path_factory.mktemp("profile")) as running:
         yield running
 
 
@@ -104,7 +100,7 @@ def test_the_page_says_what_the_run_says(pages: dict[str, Path]) -> None:
     assert f"{notes['baseline']['test']:.4g} on the same test part" in text
     assert "policylearn train" in text
     assert "rows, 150 kept" in text
-    assert text.count('class="dot"') == 15
+    assert text.count("<svg") > 5
     for heading in ("Errors by scaffold", "Worst molecules", "What the policy looks at", "Learning curves"):
         assert heading in text
     assert "ROC" in pages["binary"].read_text()
@@ -144,8 +140,8 @@ def test_predictions_are_read_back(pages: dict[str, Path]) -> None:
         folder = pages[name].parent
         task = policylearn.load(folder).task
         metrics = json.loads((folder / "metrics.json").read_text())
-        for part, rows in read_predictions(folder, task).items():
-            scores = target_scores(task, rows.y, rows.values)[task.targets[0]]
+        for part, rows in read_held_out(folder, task).items():
+            scores = target_scores(task, rows.y, rows.answer.values)[task.targets[0]]
             assert scores[task.metric] == pytest.approx(metrics[part], rel=1e-5)
 
 
@@ -163,5 +159,3 @@ def test_scores_by_hand() -> None:
 def test_what_cannot_be_drawn_is_empty() -> None:
     assert molecule_svg("C1CC") == ""
     assert molecule_svg("C" * 400) == ""
-    assert ticks(0, 1) == [0, 0.2, 0.4, 0.6, 0.8, 1.0]
-    assert ticks(-7.3, 12.1) == [-5, 0, 5, 10]
