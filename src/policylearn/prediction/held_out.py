@@ -20,7 +20,7 @@ from policylearn.prediction.row_writer import row_writer
 from policylearn.settings.run_files import RunError
 
 PREDICTIONS = "predictions.csv"
-ABOUT = ("part", "graph", "node", "line", "smiles")
+ABOUT = ("part", "graph", "node", "line", "group", "smiles")
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class HeldOut:
     """Rows of one part.
 
     Args:
-        about: what tells a row from others, by column: part, graph, and node, line and SMILES where there are any.
+        about: what tells a row from others, by column: part and graph; node, line, group and SMILES where there are any.
         y: the truth, NaN where it is not known.
         answer: what the model says.
 
@@ -66,6 +66,8 @@ class HeldOut:
             about["node"] = [str(node) for count in counts for node in range(count)]
         if "line" in graphs.extras:
             about["line"] = [str(line) for line in graphs.extras["line"][rows[owners]]]
+        if "group" in graphs.extras:
+            about["group"] = [str(group) for group in graphs.extras["group"][rows[owners]]]
         if graphs.smiles is not None:
             about["smiles"] = [graphs.smiles[row] for row in rows[owners]]
         return HeldOut(about, chosen.y.reshape(len(owners), -1).astype(np.float64), answer)

@@ -79,11 +79,23 @@ def finish(folder: str | Path, runs: Sequence[Fitted]) -> Outcome:
         metrics = ensemble_metrics([run.metrics for run in runs], task, parts)
     if blended is not None:
         metrics = metrics | blended.figures(task, parts)
-    if len(runs) > 1 or blended is not None:
-        save_metrics(folder, metrics)
     test = parts.get("test")
+    if test is not None and "group" in test.about:
+        metrics = metrics | {"groups": group_figures(task, test)}
+    if metrics is not runs[0].metrics:
+        save_metrics(folder, metrics)
     scores = {} if test is None else target_scores(task, test.y, test.answer.values)
     return Outcome(folder, metrics, predictor, parts, scores)
+
+
+def group_figures(task: Task, part: HeldOut) -> dict[str, dict[str, Any]]:
+    """The task's metric and the number of rows of each group of a part."""
+    groups = np.array(part.about["group"])
+    found = {}
+    for name in sorted(set(groups.tolist())):
+        rows = groups == name
+        found[name] = {"metric": headline(task, part.y[rows], part.answer.values[rows]), "rows": int(rows.sum())}
+    return found
 
 
 @dataclass(frozen=True)

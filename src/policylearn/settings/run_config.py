@@ -55,6 +55,8 @@ class DataConfig(Settings, frozen=True):
     """How to split; the dataset's own way if not given, 'scaffold' for a CSV."""
     split_column: str | None = None
     """The CSV's column that says train, valid or test, for split 'column'."""
+    group_column: str | None = None
+    """A CSV's column by whose values the test metric is told apart too, such as one that marks activity cliffs."""
     split_seed: Seed = 0
     """Seed of the random split and of a table's folds."""
     folds: AtLeastThree = 10

@@ -118,6 +118,7 @@ def _from_table(config: DataConfig, progress: Callable[[int, int], None] | None)
         list(config.target),
         task=config.task,
         split_column=config.split_column,
+        group_column=config.group_column,
         parents=config.standardise == "parent",
         on_error=config.on_error,
         progress=progress,

@@ -259,6 +259,9 @@ def print_summary(
     if "kernel_share" in metrics:
         shares = ", ".join(f"{share:.0%}" for share in metrics["kernel_share"][:5])  # type: ignore[index]
         say(f"the kernel model on fingerprints has a share of {shares} in predictions, the network the rest", console)
+    for group, found in metrics.get("groups", {}).items():  # type: ignore[attr-defined]
+        name = f"{config.data.group_column} {group or '(empty)'}"
+        say(f"test {metrics['metric']} where {name}: {figure(found['metric'])} ({found['rows']:,} rows)", console)
     for line in coverage_lines(outcomes):
         say(line, console)
     say(f"run folder, with report.html: {folder}", console)

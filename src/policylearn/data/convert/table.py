@@ -68,6 +68,7 @@ class LabelledRow:
     smiles: str
     targets: tuple[str, ...]
     part: str
+    group: str
 
 
 @dataclass(frozen=True)
@@ -88,6 +89,7 @@ def read_table(
     *,
     task: Kind | None = None,
     split_column: str | None = None,
+    group_column: str | None = None,
     parents: bool = True,
     on_error: Literal["raise", "skip"] = "raise",
     progress: Progress | None = None,
@@ -108,6 +110,7 @@ def read_table(
         targets: the column or columns to predict.
         task: state the kind of task instead of inferring it.
         split_column: a column that says train, valid or test.
+        group_column: a column whose values are kept, to tell groups of rows apart.
         parents: whether salts and charged molecules are read as their largest organic part in neutral form.
         on_error: raise for the first bad row, or skip bad rows and report each.
         progress: called with (molecules done, molecules in all) from time to time.
@@ -120,7 +123,7 @@ def read_table(
         known = [name for name in table_columns(path) if name.casefold() not in SMILES_NAMES]
         raise DataError(f"{path}: no target column was named; name at least one of {listed(known) or 'none'}")
     source = str(path)
-    entries, dropped, notes = read_entries(path, smiles, names, split_column)
+    entries, dropped, notes = read_entries(path, smiles, names, split_column, group_column)
     rows = len(entries) + len(dropped)
     numbers = [
         task == "regression" or (task is None and holds_numbers(column)) for column in columns_of(entries, names)
@@ -154,6 +157,8 @@ def read_table(
         "line": compact(np.array([molecule.entry.line for molecule in molecules], dtype=np.int64), np.int32),
         "y_names": np.array(names),
     }
+    if group_column is not None:
+        extras["group"] = np.array([molecule.entry.group for molecule in molecules])
     built, y = build_task(kind, columns, names, extras.get("train"), source)
     graphs = pack_molecules(
         [molecule.graph for molecule in molecules],
@@ -169,11 +174,12 @@ def read_table(
 
 
 def read_entries(
-    path: Path, smiles: str, names: tuple[str, ...], split_column: str | None
+    path: Path, smiles: str, names: tuple[str, ...], split_column: str | None, group_column: str | None
 ) -> tuple[list[LabelledRow], list[DroppedRow], list[str]]:
     """The rows of the file that can be read, those that cannot, and what to say of the file as a whole."""
     entries, dropped = [], []
-    with open_rows(path, (*names, *([split_column] if split_column else [])), smiles=smiles) as rows:
+    more = [column for column in (split_column, group_column) if column]
+    with open_rows(path, (*names, *more), smiles=smiles) as rows:
         assert rows.smiles is not None
         for row in filled(rows):
             if row.problem:
@@ -181,7 +187,8 @@ def read_entries(
             else:
                 cells = tuple(row.fields[name] for name in names)
                 part = row.fields[split_column] if split_column else ""
-                entries.append(LabelledRow(row.line, row.fields[rows.smiles], cells, part))
+                group = row.fields[group_column] if group_column else ""
+                entries.append(LabelledRow(row.line, row.fields[rows.smiles], cells, part, group))
         foreign = rows.foreign_lines
     if not entries and not dropped:
         raise DataError(f"{path}: has a header and no rows; add a row for each molecule")
