@@ -99,7 +99,8 @@ def make_step(
             output(batch)
 
     def step(batch: Batch) -> None:
-        with while_training(model) if phase == "train" else model_threads(model):
+        ours = contender == "ours" and phase == "train"
+        with while_training(model) if ours else model_threads(model):
             once(batch)
 
     model.train(phase == "train")

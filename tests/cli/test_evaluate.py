@@ -51,30 +51,6 @@ def test_so_it_does_for_other_settings(
     assert capsys.readouterr().out.split()[2] == repr(json.loads((folder / "metrics.json").read_text())["test"])
 
 
-def test_outputs_averaged_over_draws(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    logged = json.loads((run / "metrics.json").read_text())["test"]
-    values = []
-    for draws in ("4", "4", "8"):
-        assert main(["evaluate", str(run), "--draws", draws]) == 0
-        out = capsys.readouterr().out
-        assert "logged" not in out  # the run has never seen this figure
-        values.append(float(out.split()[2]))
-    assert values[0] == values[1]
-    assert len({logged, values[0], values[2]}) == 3
-    assert main(["evaluate", str(run), "--draws", "0"]) == 2
-    assert "'draws' must be >= 1 (got 0)" in capsys.readouterr().err
-
-
-def test_picks_that_stop_are_counted(table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    folder = small_run(tmp_path / "run", table, "logS", selection={"stop_below": 0.0})
-    metrics = json.loads((folder / "metrics.json").read_text())
-    assert 0 <= metrics["test_mean_picks"] <= metrics["picks"]
-    assert main(["evaluate", str(folder)]) == 0
-    metric, picks = capsys.readouterr().out.splitlines()
-    assert metric.split()[2] == repr(metrics["test"])
-    assert picks == f"picks per graph: {metrics['test_mean_picks']:.3f} of {metrics['picks']}"
-
-
 def test_data_that_has_moved_or_changed(table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     data = tmp_path / "m.csv"
     data.write_bytes(table.read_bytes())

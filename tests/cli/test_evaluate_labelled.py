@@ -12,7 +12,7 @@ from policylearn.cli import main
 from policylearn.data import DataError
 from policylearn.data.splits import rotating_folds
 from policylearn.prediction.labelled import read_targets
-from policylearn.settings.ranges import RangeError
+from policylearn.settings import ConfigError
 from policylearn.settings.run_config import DataConfig
 from policylearn.training import load_source
 from tests.training.molecules import molesol, read_table, write_table
@@ -70,9 +70,9 @@ def test_folds_of_a_table(target: str, stratified: bool, table: Path) -> None:
         assert sorted([*split.train, *split.valid, *split.test]) == list(range(60))
         if stratified:
             assert abs(y[split.test].mean() - y.mean()) < 0.1
-    with pytest.raises(RangeError, match=r"'folds' must be >= 3 \(got 2\)"):
+    with pytest.raises(ConfigError, match=r"'folds'.*2"):
         DataConfig(str(table), (target,), split="folds", folds=2)
-    with pytest.raises(DataError, match=r"'folds' must lie in 3 .. 60"):
+    with pytest.raises(DataError, match=r"'folds'.*60"):
         load_source(DataConfig(str(table), (target,), split="folds", folds=61))
     assert len(rotating_folds(9, 3, labels=np.array([0] * 8 + [1]))) == 3, "a rare label is not held against it"
 

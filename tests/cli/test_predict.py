@@ -22,7 +22,7 @@ from rdkit import Chem
 from policylearn.cli import main
 from policylearn.data import PackedGraphs
 from policylearn.prediction import Answer, Predictor, load
-from policylearn.prediction.table_writer import Wanted, predict_table, threads_beside, usual_workers
+from policylearn.prediction.table_writer import PredictOptions, predict_table, threads_beside, usual_workers
 from policylearn.settings.run_config import DataConfig
 from policylearn.training import load_source
 from tests.training.molecules import molesol, read_table, small_run, write_table
@@ -150,7 +150,7 @@ def test_rows_stream_through(run: Path, tmp_path: Path, monkeypatch: pytest.Monk
         assert not output.exists(), "the output appears when it is whole"
         seen.append((rows, position))
 
-    written = predict_table(load(run), data, output, Wanted(batch_size=10), progress=look)
+    written = predict_table(load(run), data, output, PredictOptions(batch_size=10), progress=look)
     assert (written.rows, written.failed) == (300, 0)
     assert [rows for rows, _ in seen] == list(range(10, 301, 10))
     assert seen[0][1] < 1000, "no more is read than is needed"
@@ -307,7 +307,6 @@ def test_a_table_without_rows_gives_one_without_rows(run: Path, tmp_path: Path) 
         (["{run}", "nowhere.csv", "-o", "{out}"], "nowhere.csv: cannot be opened"),
         (["nowhere", "{data}", "-o", "{out}"], "nowhere: no such run folder"),
         (["{run}", "{data}", "-o", "{out}", "--smiles", "smile"], "did you mean 'smiles'?"),
-        (["{run}", "{data}", "-o", "{out}", "--spread", "16"], "--spread is gone"),
         (["{run}", "{data}", "-o", "{out}", "--batch-size", "0"], "'batch_size' must be >= 1"),
         (["{run}", "{data}", "-o", "{folder}"], "is a folder"),
         (["{run}", "{torn}", "-o", "{out}"], "a quote opens and never closes"),

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from policylearn.cli import main
-from policylearn.cli.serve import bound
+from policylearn.cli.verbs.serve import bound
 
 pytest.importorskip("fastapi", reason="the extra 'serve' is not installed")
 

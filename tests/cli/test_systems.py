@@ -1,4 +1,4 @@
-"""``policylearn systems``, and what ``train --help`` says of them."""
+"""``policylearn systems`` and ``policylearn settings``."""
 
 from __future__ import annotations
 
@@ -6,22 +6,25 @@ import re
 
 import pytest
 
-from policylearn.cli.main import main
-from policylearn.models import all_systems
+from policylearn.cli import main
+from policylearn.models import SYSTEMS
 
 
-def test_every_system_is_listed_with_its_data(capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_system_is_listed(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["systems"]) == 0
     said = capsys.readouterr().out
-    assert re.search(r"\bsun\b +│ SUN", said)
-    assert "reddit-binary" in said
-    for system in all_systems():
-        assert re.search(rf"│ {re.escape(system.name)} +│", said), system.name
+    for name in SYSTEMS:
+        assert re.search(rf"│ {re.escape(name)} +│", said), name
 
 
-def test_the_help_of_train_names_all_systems(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit):
-        main(["train", "--help"])
-    said = re.sub(r"- ", "-", " ".join(capsys.readouterr().out.split()))  # lines are broken behind hyphens
-    (named,) = re.findall(r"says what each is: ([a-z, -]+)\.? \(default", said)
-    assert [name.strip() for name in named.split(",")] == [system.name for system in all_systems()]
+def test_the_settings_of_a_run_and_of_a_model_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["settings"]) == 0
+    every_run = capsys.readouterr().out
+    assert "fit.epochs" in every_run
+    assert "selection." not in every_run
+    assert main(["settings", "policy-learn"]) == 0
+    said = capsys.readouterr().out
+    for name in ("fit.epochs", "prediction.channels", "selection.picks", "selection.tau", "bag.hops"):
+        assert name in said
+    assert main(["settings", "sunn"]) == 2
+    assert "'sun'" in capsys.readouterr().err

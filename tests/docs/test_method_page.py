@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-PAGE = Path(__file__).parents[2] / "docs" / "concepts" / "method.md"
+PAGE = Path(__file__).parents[2] / "docs" / "method.md"
 
 
 def test_every_line_holds_what_the_page_says() -> None:

@@ -28,7 +28,7 @@ class HeldOut:
     """Rows of one part.
 
     Args:
-        about: what tells a row from others, by column: part and graph; node, line, group and SMILES where there are any.
+        about: what tells a row from others, by column: part, graph, and node, line, group and SMILES where known.
         y: the truth, NaN where it is not known.
         answer: what the model says.
 

@@ -153,11 +153,13 @@ def presets(settings: PolicyLearnSettings, find: FindPreset) -> Mapping[str, Any
     return {key: value for key, value in found.items() if key != "selection"}  # it is another policy's
 
 
-def recipe(name: str, table: bool) -> Mapping[str, Any]:
-    """What the recipe 'modern' changes: vectors know the size of their graph, and tables have perceptrons too."""
+def recipe(settings: PolicyLearnSettings, name: str, table: bool) -> Mapping[str, Any]:
+    """What the recipe 'modern' changes: the gradient, vectors that know the size of their graph, tables' perceptrons."""
     if name != "modern":
         return {}
-    return {"readout": "both"} | ({"prediction": {"layers": 3}, "regression_heads": 4} if table else {})
+    learns = "estimator" in normalise(settings).selection
+    picks = {"selection": {"estimator": "reinforce"}} if learns else {}
+    return {"readout": "both"} | picks | ({"prediction": {"layers": 3}, "regression_heads": 4} if table else {})
 
 
 register(
