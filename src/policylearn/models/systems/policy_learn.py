@@ -154,7 +154,7 @@ def presets(settings: PolicyLearnSettings, find: FindPreset) -> Mapping[str, Any
 
 
 def recipe(settings: PolicyLearnSettings, name: str, table: bool) -> Mapping[str, Any]:
-    """What the recipe 'modern' changes: the gradient, vectors that know the size of their graph, tables' perceptrons."""
+    """What the recipe 'modern' changes: the estimator, the readout, and on tables depth and perceptrons."""
     if name != "modern":
         return {}
     learns = "estimator" in normalise(settings).selection
