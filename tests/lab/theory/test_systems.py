@@ -170,7 +170,7 @@ def test_bad_input_is_named() -> None:
 
 
 def test_the_page_says_what_the_records_say() -> None:
-    page = (PROJECT / "docs" / "theory.md").read_text(encoding="utf-8")
+    page = (PROJECT / "docs" / "expressivity.md").read_text(encoding="utf-8")
     records = load_expressivity(PROJECT / "results" / "theory" / "systems")
     assert all(record.agrees for record in records)
     assert expressivity_table(records) in page, "write the table anew with: python -m lab theory systems --markdown"
