@@ -27,13 +27,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
-from typing import Any, ClassVar, Self, SupportsIndex, TypeVar
+from typing import Any, ClassVar, Self, SupportsIndex, TypeVar, get_type_hints
 
 import numpy as np
 
 from policylearn.data.packed import DataError, PackedGraphs
 from policylearn.data.structures import REAL_COLUMNS, Structure, check_structures
 from policylearn.registry import file_of, import_file
+from policylearn.settings.schema import read_value
 from policylearn.wording import nearest_word
 
 Structures = Mapping[str, Structure]
@@ -109,7 +110,15 @@ class Transform:
         if unknown:
             settings = ", ".join(key for key in known if key not in kind.learned) or "none"
             raise DataError(f"transform '{name}' has no setting '{unknown[0]}'; its settings are: {settings}")
-        return kind(**{key: tuple(value) if isinstance(value, list) else value for key, value in given.items()})
+        return kind(**{key: _typed(kind, key, value) for key, value in given.items()})
+
+
+def _typed(kind: type[Transform], key: str, value: Any) -> Any:
+    """A setting as its field has it: a tuple for JSON's list, and what a word of the command line says."""
+    declared = get_type_hints(kind)[key]
+    if isinstance(value, str) and declared is not str:
+        return read_value(declared, value, f"data.transforms.{kind.name}.{key}")
+    return tuple(value) if isinstance(value, list) else value
 
 
 def _of_file(file: str, name: str, values: Mapping[str, Any]) -> Transform:
