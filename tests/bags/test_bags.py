@@ -3,7 +3,7 @@ from __future__ import annotations
 import hypothesis.strategies as st
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from torch_geometric.data import Batch
 
 from policylearn.bags import NO_PICK, Bag, EgoNets, Graphs, Selection, delete_nodes, mark_nodes, pieces
@@ -53,7 +53,6 @@ def test_marks_that_are_given_carry_gradient() -> None:
     assert torch.equal(bag.marks, mark_nodes(GRAPHS, Selection(torch.tensor([[1, 3]]))).marks)
 
 
-@settings(max_examples=30, deadline=None)
 @given(st.integers(0, 4), st.integers(0, 4), st.integers(1, 30))
 def test_chunks_hold_the_same_copies_within_the_limit(first: int, second: int, max_rows: int) -> None:
     steps = torch.arange(max(first, second)).unsqueeze(1)

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from torch_geometric.data import Batch, Data
 
@@ -59,7 +59,6 @@ def random_graphs(generator: np.random.Generator, *, floats: bool, edge_columns:
     )
 
 
-@settings(max_examples=40, deadline=None)
 @given(
     seed=st.integers(0, 1000),
     floats=st.booleans(),

@@ -8,7 +8,7 @@ import lightning
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from policylearn.data import BatchLoader, DataError, PackedGraphs
@@ -30,7 +30,6 @@ def order(loader: BatchLoader) -> list[list[int]]:
     return [rows.tolist() for rows in loader.index_batches()]
 
 
-@settings(max_examples=80, deadline=None)
 @given(
     count=st.integers(1, 60),
     batch_size=st.integers(1, 9),
@@ -66,7 +65,6 @@ def test_ranks_share_all_graphs_in_equally_many_batches(
     assert len(seen) == max(count, batches_in_all)  # repeated only where a batch would be empty
 
 
-@settings(max_examples=40, deadline=None)
 @given(count=st.integers(1, 60), batch_size=st.integers(1, 9), world_size=st.integers(1, 4))
 def test_drop_last_leaves_full_batches_only(count: int, batch_size: int, world_size: int) -> None:
     graphs = paths([1] * count)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from rdkit import rdBase
 
@@ -115,7 +115,6 @@ def test_reading_a_molecule_asks_no_network():
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
-@settings(max_examples=500, deadline=None)
 @given(st.text(max_size=30) | st.text(alphabet="CNOcno()[]=#123+-@/\\.Hl%", max_size=20))
 def test_random_text_is_a_graph_or_a_data_error(text):
     try:

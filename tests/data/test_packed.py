@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from policylearn.data import DataError, PackedGraphs
 from policylearn.data.packed import GRAPH_ARRAYS, smiles_bytes
 
-quick = settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+quick = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 @st.composite

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from policylearn.data import (
@@ -48,7 +48,6 @@ def test_csl_has_its_five_folds(stored: Find) -> None:
     assert sorted(np.concatenate([f.test for f in folds])) == list(range(150))
 
 
-@settings(max_examples=40, deadline=None)
 @given(k=st.integers(2, 6), counts=st.lists(st.integers(6, 20), min_size=1, max_size=4), seed=st.integers(0, 99))
 def test_folds_cover_every_graph_once_and_keep_the_shares(k: int, counts: list[int], seed: int) -> None:
     labels = np.repeat(np.arange(len(counts)), counts)
@@ -63,7 +62,6 @@ def test_too_many_folds_name_the_rarest_class() -> None:
         stratified_folds(np.array([0, 0, 0, 0, 1, 1]), k=3)
 
 
-@settings(max_examples=60, deadline=None)
 @given(n=st.integers(3, 200), cut=st.tuples(st.integers(1, 10), st.integers(0, 10), st.integers(0, 10)))
 def test_a_random_split_covers_every_graph_once(n: int, cut: tuple[int, int, int]) -> None:
     fractions = (cut[0] / sum(cut), cut[1] / sum(cut), cut[2] / sum(cut))

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from torch_geometric.data import Batch
 
@@ -48,7 +48,6 @@ def ragged(generator: np.random.Generator, count: int) -> PackedGraphs:
     ).validate()
 
 
-@settings(max_examples=40, deadline=None)
 @given(seed=st.integers(0, 1000), indices=st.lists(st.integers(0, 7), min_size=1, max_size=9))
 def test_a_batch_of_any_choice_equals_what_pyg_collates(seed: int, indices: list[int]) -> None:
     graphs = ragged(np.random.default_rng(seed), 8)
@@ -69,7 +68,6 @@ def test_a_batch_of_any_choice_equals_what_pyg_collates(seed: int, indices: list
     assert ours.ring_id.ndim == 1
 
 
-@settings(max_examples=40, deadline=None)
 @given(seed=st.integers(0, 1000), indices=st.lists(st.integers(0, 7), min_size=1, max_size=9))
 def test_a_subset_batches_as_the_whole_does(seed: int, indices: list[int]) -> None:
     graphs = ragged(np.random.default_rng(seed), 8)

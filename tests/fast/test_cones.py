@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import networkx as nx
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from torch import Tensor, nn
 from torch_geometric.data import Batch, Data
 
@@ -19,8 +19,6 @@ from policylearn.fast.rows import Rows
 from policylearn.models import SubgraphGNN
 from policylearn.nn import Features
 from tests.graphs import batch_of, data_of, molecules, random_graphs, small_model, symmetric_graphs
-
-EXAMPLES = settings(max_examples=20, deadline=None)
 
 
 def trained(model: SubgraphGNN) -> SubgraphGNN:
@@ -67,7 +65,6 @@ def test_every_pooling_and_norm(pooling: str, readout: str, norm: str) -> None:
 def test_any_graph_and_any_picks() -> None:
     model = trained(small_model("random", picks=3, layers=2, dtype=torch.float64))
 
-    @EXAMPLES
     @given(random_graphs(), random_graphs())
     def law(one: Data, two: Data) -> None:
         batch = batch_of(one, two)

@@ -8,7 +8,7 @@ import networkx as nx
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from torch import Tensor
 from torch_geometric.data import Data
 
@@ -87,7 +87,6 @@ def test_marked_rows_differ_within_the_reach_of_a_mark() -> None:
         assert all(len(np.unique(of)) == count for of, count in zip(classes.of_rows, classes.counts, strict=True))
 
 
-@settings(max_examples=15, deadline=None)
 @given(random_graphs())
 def test_rows_of_one_class_are_alike_in_the_plain_network(graph: Data) -> None:
     graphs = Graphs.of(batch_of(graph, graph, *molecules(3)))
@@ -154,7 +153,6 @@ def test_ids_that_change_in_place_are_read_again() -> None:
 
 
 @pytest.mark.parametrize("norm", ["batch", "layer"])
-@settings(max_examples=15, deadline=None)
 @given(random_graphs())
 def test_states_gradients_and_statistics_are_those_of_whole_copies(norm: str, graph: Data) -> None:
     graphs = Graphs.of(batch_of(LONG, graph, *molecules(3)))

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import hypothesis.strategies as st
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from torch import Tensor, nn
 from torch.autograd import gradcheck
 
@@ -120,7 +120,6 @@ def steps(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 @pytest.mark.parametrize("norm", ["batch", "layer"])
-@settings(max_examples=25, deadline=None)
 @given(bags(), st.sampled_from(["none", "table", "real"]), st.sampled_from([0, 1, CHANNELS]), st.booleans())
 def test_a_compiled_layer_is_the_plain_one(norm: str, bag: Bag, edges: str, marks: int, residual: bool) -> None:
     if bag.num_rows < 3:

@@ -13,7 +13,7 @@ import hypothesis.strategies as st
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 
 from policylearn.fast.layer_loops import meet
 from policylearn.fast.threads import (
@@ -37,7 +37,6 @@ def restored_threads() -> Iterator[None]:
     torch.set_num_threads(before)
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.lists(st.integers(0, 400), min_size=1, max_size=30), st.integers(1, 4), st.sampled_from([1, 7, 300, 1 << 20]))
 def test_every_row_is_in_one_piece(counts: list[int], threads: int, most: int) -> None:
     torch.set_num_threads(threads)

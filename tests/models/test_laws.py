@@ -7,7 +7,7 @@ from copy import deepcopy
 import hypothesis.strategies as st
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from torch import Tensor, nn
 from torch_geometric.data import Batch, Data
 from torch_geometric.nn import GINConv, GINEConv
@@ -19,7 +19,6 @@ from policylearn.policies import LearnedPolicy
 from tests.graphs import BONDS, POLICIES, batch_of, molecules, permuted, random_graphs, small_model, symmetric_graphs
 
 DTYPES = pytest.mark.parametrize(("dtype", "tolerance"), [(torch.float32, 1e-4), (torch.float64, 1e-10)])
-EXAMPLES = settings(max_examples=20, deadline=None)
 
 
 def assert_close(a: Tensor, b: Tensor, tolerance: float) -> None:
@@ -50,7 +49,6 @@ def picks_and_order(data: Data, seed: int, picks: int = 3) -> tuple[Tensor, Tens
 def test_permutations(dtype: torch.dtype, tolerance: float, level: str, pooling: str) -> None:
     model = small_model(dtype=dtype, level=level, pooling=pooling).eval()
 
-    @EXAMPLES
     @given(random_graphs(), st.integers(0, 1000))
     def law(data: Data, seed: int) -> None:
         assert_equivariant(model, data, *picks_and_order(data, seed), tolerance)
@@ -62,7 +60,6 @@ def test_permutations(dtype: torch.dtype, tolerance: float, level: str, pooling:
 def test_marked_copies_are_exchangeable(dtype: torch.dtype, tolerance: float) -> None:
     model = small_model(dtype=dtype).eval()
 
-    @EXAMPLES
     @given(random_graphs(), st.permutations(range(4)))
     def law(data: Data, order: list[int]) -> None:
         roots, _ = picks_and_order(data, 0, picks=4)
@@ -104,7 +101,6 @@ def test_paper_mode_depends_on_the_company() -> None:
 def test_straight_through_marks_equal_hard_marks(dtype: torch.dtype, tolerance: float) -> None:
     model = small_model(dtype=dtype, estimator="straight_through", picks=3, tau=0.33).train()
 
-    @EXAMPLES
     @given(random_graphs(), st.integers(0, 1000))
     def law(data: Data, seed: int) -> None:
         graphs = Graphs.of(data)

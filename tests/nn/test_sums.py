@@ -5,7 +5,7 @@ from __future__ import annotations
 import hypothesis.strategies as st
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from torch import Tensor
 from torch.autograd import gradcheck
 
@@ -22,7 +22,6 @@ def edge_lists(draw: st.DrawFn) -> tuple[int, Tensor]:
     return nodes, torch.tensor(edges, dtype=torch.long).reshape(-1, 2).t()
 
 
-@settings(max_examples=60, deadline=None)
 @given(edge_lists(), st.integers(1, 5))
 def test_neighbour_sum_by_definition(edges: tuple[int, Tensor], width: int) -> None:
     nodes, edge_index = edges
@@ -35,7 +34,6 @@ def test_neighbour_sum_by_definition(edges: tuple[int, Tensor], width: int) -> N
     assert torch.allclose(collect(gather(rows, adjacency), adjacency), wanted)
 
 
-@settings(max_examples=20, deadline=None)
 @given(edge_lists())
 def test_gradients(edges: tuple[int, Tensor]) -> None:
     nodes, edge_index = edges
@@ -48,7 +46,6 @@ def test_gradients(edges: tuple[int, Tensor]) -> None:
         assert gradcheck(lambda m: collect(m, adjacency), messages)
 
 
-@settings(max_examples=40, deadline=None)
 @given(edge_lists(), st.integers(0, 3))
 def test_expanding_to_rows_equals_wide_rows(edges: tuple[int, Tensor], copies: int) -> None:
     nodes, edge_index = edges

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from policylearn.bags import Graphs, Members
@@ -43,7 +43,6 @@ def test_any_rule_will_do() -> None:
         Imle(0.0)
 
 
-@settings(max_examples=40, deadline=None)
 @given(st.integers(0, 1000), st.integers(-9, 9).filter(bool))
 def test_so_many_nodes_are_kept_and_no_better_one_is_dropped(seed: int, keep: int) -> None:
     scores = torch.randn(8, 3, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)

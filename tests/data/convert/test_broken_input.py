@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from policylearn.data.convert import pack_ogb_folder, pack_tu_folder, read_csv
 from policylearn.data.packed import DataError
 
-SHARED_FOLDER = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=300)
+SHARED_FOLDER = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 smiles = st.sampled_from(["C", "CCO", "c1ccccc1", "[Na+].[Cl-]", "C1", "N(C)(C)(C)(C)C", "", "?"]) | st.text(max_size=6)
 cells = st.sampled_from(["1", "0", "2.5", "-3e2", "", "nan", "x", "inf", "1,5", '"', "a\nb"]) | st.text(max_size=5)

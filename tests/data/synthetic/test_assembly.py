@@ -1,7 +1,7 @@
 import networkx as nx
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from policylearn.data.packed import DataError, PackedGraphs
@@ -28,7 +28,6 @@ def test_ragged_ranges_concatenates_ranges() -> None:
     assert ragged_ranges(np.zeros(0, dtype=int), np.zeros(0, dtype=int)).tolist() == []
 
 
-@settings(deadline=None, max_examples=30)
 @given(recipe=RANDOM_GRAPHS)
 def test_components_and_adjacency_agree_with_networkx(recipe: list[tuple[int, int]]) -> None:
     packed, drawn = random_graphs(recipe)
@@ -37,7 +36,6 @@ def test_components_and_adjacency_agree_with_networkx(recipe: list[tuple[int, in
         assert (adjacency(packed, np.array([number]))[0] == nx.to_numpy_array(graph)).all()
 
 
-@settings(deadline=None, max_examples=30)
 @given(recipe=RANDOM_GRAPHS, seed=st.integers(0, 2**32))
 def test_a_random_relabelling_keeps_each_graph_up_to_isomorphism(recipe: list[tuple[int, int]], seed: int) -> None:
     packed, drawn = random_graphs(recipe)

@@ -5,7 +5,7 @@ from pathlib import Path
 import networkx as nx
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from networkx.algorithms.isomorphism import GraphMatcher
 
@@ -51,7 +51,6 @@ def test_counts_equal_the_stored_targets_of_all_graphs(name: str) -> None:
     assert (count_substructures(graphs) == graphs.y[:, :4]).all()
 
 
-@settings(deadline=None, max_examples=40)
 @given(n=st.integers(1, 8), p=st.floats(0.1, 0.9), seed=st.integers(0, 2**31))
 def test_counts_equal_brute_force_over_subgraphs(n: int, p: float, seed: int) -> None:
     graph = nx.gnp_random_graph(n, p, seed=seed)
@@ -97,7 +96,6 @@ def test_rr_graphs_follow_the_recipe() -> None:
         assert (dense.sum(axis=(1, 2)) == 2 * left[size]).all()  # no edge twice
 
 
-@settings(deadline=None, max_examples=30)
 @given(nodes=st.integers(1, 12), data=st.data(), seed=st.integers(0, 2**32))
 def test_random_regular_graphs_are_simple_and_regular(nodes: int, data: st.DataObject, seed: int) -> None:
     degree = data.draw(st.sampled_from([d for d in range(nodes) if nodes * d % 2 == 0]))

@@ -4,7 +4,7 @@ from math import gcd
 import networkx as nx
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from policylearn.data.packed import DataError
@@ -34,7 +34,6 @@ def test_classes_are_exactly_those_of_isomorphism(n: int) -> None:
         assert sum(nx.is_isomorphic(graph, graphs[chosen]) for chosen in representatives) == 1, (n, k)
 
 
-@settings(deadline=None, max_examples=40)
 @given(n=st.integers(5, 60), data=st.data())
 def test_every_csl_graph_is_four_regular_connected_and_a_cycle_with_skips(n: int, data: st.DataObject) -> None:
     usable = [k for k in range(2, n - 1) if gcd(n, k) == 1]

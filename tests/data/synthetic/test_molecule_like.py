@@ -3,7 +3,7 @@ import time
 import networkx as nx
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from policylearn.data.packed import DataError, PackedGraphs
@@ -16,7 +16,6 @@ def degrees(graphs: PackedGraphs) -> np.ndarray:
     return np.bincount(rows, minlength=len(graphs.x))
 
 
-@settings(deadline=None, max_examples=40)
 @given(seed=st.integers(0, 2**32), mean=st.floats(1, 60), count=st.integers(1, 12))
 def test_graphs_are_connected_simple_and_sparse_at_every_size(seed: int, mean: float, count: int) -> None:
     graphs = molecule_like(count, np.random.default_rng(seed), mean_nodes=mean).validate()
@@ -30,7 +29,6 @@ def test_graphs_are_connected_simple_and_sparse_at_every_size(seed: int, mean: f
         assert not dense.diagonal().any()
 
 
-@settings(deadline=None, max_examples=20)
 @given(seed=st.integers(0, 2**32))
 def test_every_cycle_is_a_ring_of_five_or_six_and_the_target_counts_the_fives(seed: int) -> None:
     graphs = molecule_like(5, np.random.default_rng(seed))

@@ -5,7 +5,7 @@ from math import comb
 import networkx as nx
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from policylearn.data.packed import DataError, PackedGraphs
@@ -64,7 +64,6 @@ def test_every_union_of_a_mixed_collection_is_made_of_its_members(size: int) -> 
     check_unions(union_family(MIXED, size), MIXED, size)
 
 
-@settings(deadline=None, max_examples=15)
 @given(seed=st.integers(0, 2**32), size=st.integers(1, 4), shuffle=st.booleans())
 def test_sampled_unions_of_a_mixed_collection_are_made_of_their_members(seed: int, size: int, shuffle: bool) -> None:
     check_unions(sample_unions(MIXED, size, 4, np.random.default_rng(seed), shuffle), MIXED, size)
