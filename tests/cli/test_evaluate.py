@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,6 @@ from policylearn.cli import main
 from policylearn.training import load_run
 from policylearn.training.reevaluation import other_versions
 from tests.training.molecules import molesol, small_run, write_table
-from tests.training.tiny import write_graphs
 
 
 @pytest.fixture(scope="module")
@@ -51,24 +51,25 @@ def test_so_it_does_for_other_settings(
     assert capsys.readouterr().out.split()[2] == repr(json.loads((folder / "metrics.json").read_text())["test"])
 
 
-def test_data_that_has_moved_or_changed(table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    data = tmp_path / "m.csv"
-    data.write_bytes(table.read_bytes())
-    folder = small_run(tmp_path / "run", data, "logS")
-    moved = data.rename(tmp_path / "moved.csv")
+def test_data_that_has_moved_or_changed(
+    run: Path, table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = shutil.copytree(run, tmp_path / "run")
+    config = (folder / "config.yaml").read_text()
+    (folder / "config.yaml").write_text(config.replace(str(table), str(tmp_path / "gone.csv")))
+    moved = shutil.copy(table, tmp_path / "moved.csv")
     assert main(["evaluate", str(folder)]) == 2
-    assert "if the data has moved, say where it is with --data" in capsys.readouterr().err
+    assert "--data" in capsys.readouterr().err
     assert main(["evaluate", str(folder), "--data", str(moved)]) == 0
     lines = moved.read_text().splitlines(keepends=True)
     lines[5] = lines[5].rsplit(",", 1)[0] + ",0.25\n"
     moved.write_text("".join(lines))
     assert main(["evaluate", str(folder), "--data", str(moved)]) == 2
-    assert "is not what" in (error := capsys.readouterr().err)
-    assert "graphs, targets and splits must be the same" in error
+    assert "fingerprint" in capsys.readouterr().err
 
 
-def test_a_metric_that_differs_is_explained(table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    folder = small_run(tmp_path / "run", table, "logS")
+def test_a_metric_that_differs_is_explained(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = shutil.copytree(run, tmp_path / "run")
     assert other_versions(load_run(folder).facts) == ""
     metrics = json.loads((folder / "metrics.json").read_text())
     (folder / "metrics.json").write_text(json.dumps(metrics | {"test": 0.125}))
@@ -88,8 +89,9 @@ def test_info_on_a_run(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for expected in (
         "m.csv, 100 graphs, fingerprint",
         "regression of logS, one prediction per graph",
-        f"learned, 2 picks, mode incremental, estimator {logged['estimator']}",
-        "2 layers of gin, 8 channels, batch norm, residual",
+        "name learned, picks 2, mode incremental",
+        f"estimator {logged['estimator']}",
+        "channels 8, layers 2, conv gin",
         f"{logged['test']:.6g}",
         f"{logged['parameters']['prediction']:,} prediction",
         "batches of 3, 1 threads",
@@ -98,10 +100,9 @@ def test_info_on_a_run(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "⚠" not in text
 
 
-def test_info_on_a_run_of_folds(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_info_on_a_run_of_folds(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = tmp_path / "run"
-    data = write_graphs(tmp_path / "g.npz", 20)
-    inner = small_run(folder / "fold-0", data)
+    inner = shutil.copytree(run, folder / "fold-0")
     metrics = json.loads((inner / "metrics.json").read_text())
     (folder / "metrics.json").write_text(
         json.dumps(metrics | {"folds": [1.0, 2.0], "test": 1.5, "test_deviation": 0.5})
@@ -112,7 +113,7 @@ def test_info_on_a_run_of_folds(tmp_path: Path, capsys: pytest.CaptureFixture[st
 
 def test_info_on_what_is_no_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["info", str(tmp_path)]) == 2
-    assert "holds no run.json" in capsys.readouterr().err
+    assert "run.json" in capsys.readouterr().err
 
 
 def test_info_on_the_installation(

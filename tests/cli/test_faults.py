@@ -44,9 +44,10 @@ def config_of(*words: object) -> RunConfig:
     def stop(*given: Any) -> None:
         raise Found(make_config(*given))
 
-    with pytest.MonkeyPatch.context() as patch, pytest.raises(Found) as found:
+    with pytest.MonkeyPatch.context() as patch:
         patch.setattr(train_verb, "make_config", stop)
-        main(["train", *map(str, words)])
+        with pytest.raises(Found) as found:
+            main(["train", *map(str, words)])
     config: RunConfig = found.value.args[0]
     return config
 

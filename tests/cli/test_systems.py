@@ -21,7 +21,7 @@ def test_the_settings_of_a_run_and_of_a_model_are_listed(capsys: pytest.CaptureF
     assert main(["settings"]) == 0
     every_run = capsys.readouterr().out
     assert "fit.epochs" in every_run
-    assert "selection." not in every_run
+    assert "bag.hops" not in every_run
     assert main(["settings", "policy-learn"]) == 0
     said = capsys.readouterr().out
     for name in ("fit.epochs", "prediction.channels", "selection.picks", "selection.tau", "bag.hops"):

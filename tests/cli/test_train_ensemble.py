@@ -15,6 +15,7 @@ from policylearn.settings.run_files import RunError
 from tests.training.molecules import molesol, read_table, write_table
 
 SMALL = ["--epochs", "2", "--prediction.channels", "8", "--prediction.layers", "2", "--fit.threads", "1"]
+SMALL += ["--no-baseline", "--no-kernel"]
 
 
 @pytest.fixture(scope="module")
@@ -26,8 +27,8 @@ def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
     )
 
 
-def train(table: Path, target: str, folder: Path, *more: object) -> int:
-    words = ["train", table, "--target", target, "--data.split", "random", "-o", folder, *SMALL, *more]
+def train(table: Path, target: str, folder: Path, *more: object, split: str = "random") -> int:
+    words = ["train", table, "--target", target, "--data.split", split, "-o", folder, *SMALL, *more]
     return main([str(word) for word in words])
 
 
@@ -94,7 +95,7 @@ def test_a_stopped_ensemble_goes_on(table: Path, ensemble: Path, tmp_path: Path)
     for name in ("ensemble.json", "metrics.json", "calibration.json"):
         (folder / name).unlink()
     shutil.rmtree(folder / "member-3")
-    with pytest.raises(RunError, match=r"has not finished \(2 members begun\)"):
+    with pytest.raises(RunError, match="2 members"):
         policylearn.load(folder)
     kept = (folder / "member-1" / "model.safetensors").stat().st_mtime_ns
     assert train(table, "logS", folder, "--ensemble", 3) == 2, "not without --resume"
@@ -115,6 +116,6 @@ def test_yes_and_no_have_sets(table: Path, tmp_path: Path, capsys: pytest.Captur
 
 
 def test_members_and_folds_do_not_mix(table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert train(table, "toxic", tmp_path / "run", "--ensemble", 2, "--data.split", "folds") == 2
-    assert "choose one with --fold" in capsys.readouterr().err
+    assert train(table, "toxic", tmp_path / "run", "--ensemble", 2, split="folds") == 2
+    assert "--fold" in capsys.readouterr().err
     assert train(table, "toxic", tmp_path / "run", "--ensemble", 0) == 2

@@ -116,7 +116,7 @@ def take_settings(app: App, words: list[str]) -> tuple[list[str], dict[str, str]
         if not name.startswith("--") or plain in declared:
             kept.append(plain + given + value if name.startswith("--") else word)
         elif plain in seen:
-            raise ValueError(f"'{name}' was given twice; write several values as a list, such as {name} [a,b]")
+            raise ValueError(f"'{name}' was given twice; give it once, several values as a list: {name} [a,b]")
         elif given or (queue and not queue[0].startswith("--")):
             seen.add(plain)
             settings[name.removeprefix("--").replace("-", "_")] = value if given else queue.pop(0)

@@ -178,7 +178,7 @@ class RunConfig(Settings, frozen=True):
     """What is trained: 'policy-learn', or another system ('policylearn systems' lists them)."""
     system: dict[str, Any] = {}
     """Settings of the model, such as `{channels: 64}`. In YAML and on the command line they can stand at the top, as
-    `--channels 64` or `--selection.picks 2`; 'policylearn systems NAME' lists those of a model."""
+    `--channels 64` or `--selection.picks 2`; 'policylearn settings NAME' lists those of a model."""
     data: DataConfig = DataConfig()
     optim: OptimConfig = OptimConfig()
     fit: FitConfig = FitConfig()
