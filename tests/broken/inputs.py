@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import functools
 import gzip
 import io
 import json
 import random
 from collections.abc import Callable
-from dataclasses import dataclass, fields, is_dataclass
-from typing import Any, get_type_hints
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from policylearn.settings.run_config import RunConfig
+from policylearn.cli.verbs.settings import setting_rows
 
 MOLECULES = (
     "CCO", "c1ccccc1", "CC(=O)O", "CCCCCC", "CCN(CC)CC", "C1CCCCC1", "Oc1ccccc1", "CC(C)=O", "ClCCl", "CCOC(=O)C",
@@ -286,17 +287,10 @@ ODD_VALUES = (
 )  # fmt: skip
 
 
-def setting_names(kind: type = RunConfig, before: str = "") -> list[str]:
-    """Every setting of a run, by its dotted name."""
-    hints = get_type_hints(kind)
-    names: list[str] = []
-    for field in fields(kind):
-        inner = hints[field.name]
-        if is_dataclass(inner):
-            names += setting_names(inner, f"{before}{field.name}.")  # type: ignore[arg-type]
-        else:
-            names.append(f"{before}{field.name}")
-    return names
+@functools.cache
+def setting_names() -> list[str]:
+    """Every setting of a run of Policy-learn, by its dotted name."""
+    return sorted({name for name, _, _ in setting_rows("policy-learn")})
 
 
 SKIPPED = ("data.name", "data.target", "fit.devices", "fit.logger", "data.workers")
