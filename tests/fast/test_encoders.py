@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from dataclasses import replace
 
 import networkx as nx
 import numpy as np
@@ -170,6 +171,23 @@ def test_any_number_of_threads(threaded: int, changes: dict[str, object], monkey
     monkeypatch.setattr(threads, "kernel_threads", lambda: threaded)
     graphs = Graphs.of(batch_of(LONG, *molecules(6)))
     assert_alike(encoders(**changes), graphs, mark_nodes(graphs, picked(graphs, 2), dtype=torch.float64))
+
+
+def with_marked_neighbours(bag: Bag) -> Bag:
+    """A bag as a rule of one's own may make it: the picked node has the mark 1, its neighbours have a half."""
+    edges = bag.row_adjacency
+    heard = torch.zeros_like(bag.marks).index_add(0, edges.target, bag.marks[edges.source])
+    return replace(bag, marks=torch.maximum(bag.marks, heard.clamp(max=1) / 2))
+
+
+@pytest.mark.parametrize("norm", ["batch", "layer"])
+@pytest.mark.parametrize("unmarked", [True, False])
+def test_several_marks_in_a_copy(norm: str, unmarked: bool) -> None:
+    graphs = Graphs.of(batch_of(LONG, *molecules(6)))
+    bag = with_marked_neighbours(mark_nodes(graphs, picked(graphs, 2), dtype=torch.float64, unmarked=unmarked))
+    both = encoders(norm)
+    assert merged_rows(both[1], graphs, bag) is not None
+    assert_alike(both, graphs, bag)
 
 
 def test_copies_beside_an_unmarked_graph_that_is_known() -> None:
