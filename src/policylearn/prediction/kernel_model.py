@@ -26,8 +26,10 @@ KERNEL = "kernel.safetensors"
 MOST_ROWS = 10_000
 """Training molecules, at most: the cost grows with their cube."""
 FEWEST_ROWS = 20
-EQUAL_ROWS = 50
-"""How many rows the prior of equal shares counts for."""
+PRIOR_ROWS = 50
+"""How many rows the prior share counts for."""
+PRIOR_SHARE = {"regression": 0.8, "binary": 0.5, "classes": 0.5}
+"""The kernel's share before any row is seen; for numbers from inner splits of ten assays (docs/assays.md)."""
 CHUNK = 2048
 
 
@@ -169,26 +171,27 @@ def fit_kernel_model(task: Task, graphs: PackedGraphs, rows: Array, *, seed: int
     return KernelModel(task.kind, counts, descriptors, weights, tuple(outputs)), left_out
 
 
-def blend_shares(y: Array, network: Array, kernel: Array) -> tuple[float, ...]:
+def blend_shares(y: Array, network: Array, kernel: Array, prior: float = 0.5) -> tuple[float, ...]:
     """The kernel's share of each output that fits rows best which neither has seen, between 0 and 1.
 
-    Few rows say little, so that the share is drawn to one half as if `EQUAL_ROWS` rows had found both equally good.
+    Few rows say little, so that the share is drawn to a prior as if `PRIOR_ROWS` rows had found that.
 
     Args:
         y: the truth by output, NaN where it is not known.
         network: what the network says.
         kernel: what the kernel model says.
+        prior: the share without rows.
 
     Shapes:
-        all ``(R, outputs)``.
+        y, network and kernel ``(R, outputs)``.
     """
     shares = []
     for truth, one, other in zip(y.T, network.T, kernel.T, strict=True):
         known = ~np.isnan(truth)
         error, step = (truth - one)[known], (other - one)[known]
         size = float(step @ step)
-        best = float(np.clip(step @ error / size, 0.0, 1.0)) if size > 0 else 0.5
-        shares.append((known.sum() * best + EQUAL_ROWS * 0.5) / (known.sum() + EQUAL_ROWS))
+        best = float(np.clip(step @ error / size, 0.0, 1.0)) if size > 0 else prior
+        shares.append((known.sum() * best + PRIOR_ROWS * prior) / (known.sum() + PRIOR_ROWS))
     return tuple(map(float, shares))
 
 

@@ -15,6 +15,7 @@ from policylearn.data.subset import targets_of
 from policylearn.prediction.calibration import Calibration, calibrate, measure_coverage
 from policylearn.prediction.held_out import HeldOut, write_held_out
 from policylearn.prediction.kernel_model import (
+    PRIOR_SHARE,
     KernelModel,
     blend_shares,
     fit_kernel_model,
@@ -137,7 +138,8 @@ def blend(task: Task, trained: Trained, answers: dict[str, Answer], seed: int) -
         return None
     kernel, left_out = fit_kernel_model(task, graphs, rows, seed=seed)
     own = {"valid": left_out[len(split.train) :]}
-    shares = blend_shares(targets_by_output(task, graphs.y[split.valid]), answers["valid"].values, own["valid"])
+    truth, prior = targets_by_output(task, graphs.y[split.valid]), PRIOR_SHARE[task.kind]
+    shares = blend_shares(truth, answers["valid"].values, own["valid"], prior)
     kernel = replace(kernel, share=shares)
     if "test" in answers:
         same = np.array_equal(split.valid, split.test)
