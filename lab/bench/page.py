@@ -23,7 +23,6 @@ TABLES: dict[str, Callable[[str], str]] = {
     "systems": of_report,
     "startup": lambda text: startup.table(json.loads(text)),
     "table_to_table": lambda text: table_to_table.table(json.loads(text)),
-    "table_to_table_memory": lambda text: table_to_table.memory_table(json.loads(text)),
 }
 """From the text of a record to its table, by the record's name."""
 

@@ -1,8 +1,8 @@
 """What commands cost before they say anything: ``python -m lab.bench.startup``.
 
 Every verb's ``--help``, a wrong option, ``datasets`` and ``info``: processor seconds of the whole command, the median
-of some runs. ``train`` and ``predict`` on a small table: seconds of the clock until ``train`` says what it read of its
-table, and until ``predict`` begins to write.
+of some runs. ``train`` and ``predict`` on a small table: the same until ``train`` says what it read of its table, and
+until ``predict`` begins to write.
 """
 
 from __future__ import annotations
@@ -19,7 +19,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import psutil
+
 from lab.bench.machine import keep
+from lab.bench.watched_command import watch
 from policylearn.cli.registry import VERBS
 from policylearn.wording import markdown_table
 
@@ -48,23 +51,23 @@ def processor_seconds(words: list[str]) -> float:
 
 
 def until(words: list[str], begun: Callable[[], bool] | None = None) -> float:
-    """Seconds of the clock until a command's work has begun, by default until it first says something."""
-    start = time.perf_counter()
-    with subprocess.Popen([*ours(), *words], stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as process:
-        assert process.stdout is not None, "it was asked for"
-        if begun is None:
-            process.stdout.read(1)
-        while begun is not None and not begun():
-            if process.poll() is not None:
-                raise SystemExit(f"policylearn {' '.join(words)} ended before its work began")
-            time.sleep(0.005)
-        seconds = time.perf_counter() - start
-        process.terminate()
-    return seconds
+    """Processor seconds until a command's work has begun, by default until it first says something."""
+    process = psutil.Popen([*ours(), *words], stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    if begun is None:
+        process.stdout.read(1)
+    while begun is not None and not begun():
+        if process.poll() is not None and not begun():
+            raise SystemExit(f"policylearn {' '.join(words)} ended too early: {process.stdout.read().decode()}")
+        time.sleep(0.005)
+    used: dict[int, float] = {}
+    watch(process, used)
+    process.terminate()
+    process.wait()
+    return sum(used.values())
 
 
 def until_it_writes(words: list[str], folder: Path) -> float:
-    """Seconds of the clock until a command begins a file in a folder that is made for it."""
+    """Processor seconds until a command begins a file in a folder that is made for it."""
     folder.mkdir()
     return until([*words, "-o", str(folder / "out.csv")], lambda: any(folder.iterdir()))
 
@@ -80,7 +83,11 @@ def measure(rounds: int) -> dict[str, Any]:
         made = subprocess.run([*ours(), *training, "--epochs", "1", "-o", str(run)], capture_output=True, check=False)
         if made.returncode:
             raise SystemExit(f"no model could be trained: {made.stderr.decode()}")
-        silent = [[verb, "--help"] for verb in VERBS] + [["train", "--nosuch"], ["datasets"], ["info", str(run)]]
+        silent = [[*verb.split(), "--help"] for verb in VERBS] + [
+            ["train", "--nosuch"],
+            ["datasets"],
+            ["info", str(run)],
+        ]
         spent = {
             " ".join(words).replace(str(run), "RUN"): [processor_seconds(words) for _ in range(rounds)]
             for words in silent
@@ -90,7 +97,7 @@ def measure(rounds: int) -> dict[str, Any]:
             "predict": [until_it_writes(predict, folder / f"answers-{turn}") for turn in range(rounds)],
             "train": [until([*training, "-o", str(folder / "again")]) for _ in range(rounds)],
         }
-    return {"processor_seconds": spent, "seconds_until_it_begins": waits, "load": os.getloadavg()[0]}
+    return {"processor_seconds": spent, "until_it_begins": waits, "load": os.getloadavg()[0]}
 
 
 def table(record: dict[str, Any]) -> str:
@@ -98,8 +105,8 @@ def table(record: dict[str, Any]) -> str:
     spent = {name: statistics.median(values) for name, values in record["processor_seconds"].items()}
     rows = [(f"`{name}`", f"{value:.2f}") for name, value in spent.items()]
     rows += [
-        (f"`{name} TABLE`, until its work is under way", f"{statistics.median(values):.1f} of the clock")
-        for name, values in record["seconds_until_it_begins"].items()
+        (f"`{name} TABLE`, until its work is under way", f"{statistics.median(values):.2f}")
+        for name, values in record["until_it_begins"].items()
     ]
     missed = [name for name, value in spent.items() if value > GOAL]
     verdict = f"Above {GOAL} s: {', '.join(missed)}." if missed else f"None takes {GOAL} s of a processor."

@@ -1,7 +1,7 @@
 """Molecules from CSV to CSV, beside chemprop: ``python -m lab.bench.table_to_table --python PATH --work FOLDER``.
 
 PATH is the Python of an environment made from ``lab/peers-requirements.txt``. Each contender is one command,
-start-up included, with its defaults: ``policylearn predict`` on a run with and on one without RDKit's descriptors,
+start-up included, with its defaults: ``policylearn predict`` on a network with and on one without RDKit's descriptors,
 ``chemprop predict`` on a model with and on one without ``rdkit_2d``. They take turns, round by round, on the same file:
 40,000 molecules of OGB, or the first 10,000 of these where models read descriptors, which are ten times as dear. Times
 are those of the clock and those of all processors. The models are trained on 1,000 others for a few epochs.
@@ -51,8 +51,8 @@ class Peer:
         """How its model is made."""
         if self.program == "policylearn":
             without = [] if self.descriptors else ["--data.transforms.descriptors", "null"]
-            words = ["train", str(table), "--target", "y", "--epochs", "2", "--no-baseline", "-o", str(folder)]
-            return [*ours(), *words, *without]
+            words = ["train", str(table), "--target", "y", "--epochs", "2", "--no-baseline", "--no-kernel", *without]
+            return [*ours(), *words, "-o", str(folder)]
         words = ["train", "--data-path", str(table), "--task-type", "regression", "--smiles-columns", "smiles"]
         words += ["--target-columns", "y", "--epochs", "3", "--output-dir", str(folder)]
         return [str(python.with_name("chemprop")), *words, *self.featurizers]
@@ -142,14 +142,6 @@ def table(record: dict[str, Any]) -> str:
     begin, end = record["load"]
     text.append(f"The machine's load was {begin:.1f} at the beginning and {end:.1f} at the end, with these commands.")
     return "\n\n".join(text)
-
-
-def memory_table(record: dict[str, Any]) -> str:
-    """Rows and memory of the runs of `policylearn predict` alone."""
-    costs = [Cost(**cost) for cost in record["costs"]]
-    headings = ("rows", "peak MiB", "rows a second", "ms of a processor per row")
-    rows = [(f"{c.rows:,}", f"{c.peak_bytes / MIB:,.0f}", f"{c.rate:,.0f}", f"{c.processor_ms:.2f}") for c in costs]
-    return markdown_table(headings, rows)
 
 
 def trained(peer: Peer, options: argparse.Namespace, table: Path) -> Path:
