@@ -93,7 +93,7 @@ def test_a_stopped_prediction_goes_on(predictor: Predictor, run: Path, table: Pa
     folder = tmp_path / "out.csv.parts"
     first = min(folder.glob("*[0-9].json"))
     first.with_suffix(".rows").write_text("kept\n")
-    with pytest.raises(RunError, match="out.csv.parts"):
+    with pytest.raises(RunError, match=r"out\.csv\.parts"):
         predict_on_ray(predictor, run, source, output, PredictOptions(workers=2, picks=True), chunks=1)
     predict_on_ray(predictor, run, source, output, TWO, chunks=1)
     predict_table(predictor, source, tmp_path / "plain.csv")
