@@ -8,6 +8,7 @@ import pytest
 
 from policylearn.models import chosen_system
 from policylearn.settings import ConfigError, RunConfig, changed, read_config, to_yaml, with_setting
+from policylearn.settings.schema import nested
 
 REFUSED = {
     "epochs: 3": ("'epochs'", "'fit.epochs'"),
@@ -88,3 +89,11 @@ def test_words_of_a_command_are_read_as_their_type() -> None:
     _, settings = chosen_system(config)
     assert config.fit.epochs == 3
     assert settings.selection["network"]["layers"] == 4
+
+
+def test_a_group_and_its_settings_are_merged_or_refused() -> None:
+    inner = {"picks": 3}
+    assert nested({"selection": inner, "selection.mode": "paper"}) == {"selection": {"picks": 3, "mode": "paper"}}
+    assert inner == {"picks": 3}
+    with pytest.raises(ConfigError, match=r"'selection\.mode'"):
+        nested({"selection": "learned", "selection.mode": "paper"})

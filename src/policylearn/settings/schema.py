@@ -103,9 +103,13 @@ def nested(settings: Mapping[str, Any]) -> dict[str, Any]:
     for key, value in settings.items():
         *groups, name = key.split(".")
         place = content
-        for group in groups:
+        for depth, group in enumerate(groups, start=1):
             place = place.setdefault(group, {})
-        place[name] = value
+            if not isinstance(place, dict):
+                raise ConfigError(f"'{'.'.join(groups[:depth])}' is given as a value, and '{key}' beside it; give one")
+        under = place.get(name)
+        both = merged(under if isinstance(under, dict) else {}, value) if isinstance(value, Mapping) else value
+        place[name] = both
     return content
 
 
