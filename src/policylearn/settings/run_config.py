@@ -127,9 +127,9 @@ class FitConfig(Settings, frozen=True):
     """How long and on what to train."""
 
     epochs: Positive = 100
-    """Passes over the training graphs; a graph with K samples counts K times, so a pass costs the same for any K."""
+    """Passes over the training graphs."""
     batch_size: Positive = 128
-    """Graphs per step over all processes; with K samples per graph, K samples of each of batch_size / K graphs."""
+    """Graphs per step over all processes."""
     evaluation_batch_size: NotNegative = 0
     """Graphs per batch in evaluation; 0 is the same as in training."""
     seed: Seed = 0
