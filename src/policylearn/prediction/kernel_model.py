@@ -82,7 +82,7 @@ class KernelModel:
         """The network's answers and this model's, each with its share, ``(G, outputs)``."""
         share = np.array(self.share)
         both: Array = (1 - share) * network + share * own
-        return both
+        return both / both.sum(axis=1, keepdims=True) if self.kind == "classes" else both  # shares differ by class
 
     def predict(self, graphs: PackedGraphs) -> Array:
         """Numbers, or probabilities, of molecules that carry fingerprints and descriptors, ``(G, outputs)``."""
