@@ -22,7 +22,7 @@ def chain(path: Path, rows: int, column: str = "") -> str:
     ("rows", "column", "changes", "message"),
     [
         (5, "", {"split": "random"}, r"few.csv: the random split of its 5 rows leaves none for 'valid' .*ten rows"),
-        (40, "train", {"split_column": "part"}, r"the column split of its 40 rows leaves none for 'valid' \(train 40"),
+        (40, "train", {"split_column": "part"}, r"the column split of its 40 rows leaves none for 'test' \(train 36"),
         (40, "", {}, r"'train' is empty; .* split another way, such as at random"),
     ],
 )

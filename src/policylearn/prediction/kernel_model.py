@@ -172,7 +172,7 @@ def fit_kernel_model(task: Task, graphs: PackedGraphs, rows: Array, *, seed: int
 
 
 def blend_shares(y: Array, network: Array, kernel: Array, prior: float = 0.5) -> tuple[float, ...]:
-    """The kernel's share of each output that fits rows best which neither has seen, between 0 and 1.
+    """The kernel's share of each output, between 0 and 1, that fits rows best which neither has seen.
 
     Few rows say little, so that the share is drawn to a prior as if `PRIOR_ROWS` rows had found that.
 

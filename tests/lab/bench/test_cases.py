@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from lab.bench import CASES, BenchSettings, run_bench
-from lab.bench.cases import CONTENDERS, plan
+from lab.bench import BenchSettings, run_bench
+from lab.bench.cases import CASES, CONTENDERS, plan
 from lab.bench.contenders import Batches, inputs_of
 from lab.bench.growth import draw_graph, sizes_up_to
 from lab.bench.memory import replicated_bytes, run_alone, too_large

@@ -10,8 +10,9 @@ import pytest
 from msgspec.structs import replace
 from rich.console import Console
 
-from lab.bench import BenchReport, BenchSettings, Growth, Timing, find_falls, make_tables, report_markdown, speed_ratios
-from lab.bench.record import paired_ratio
+from lab.bench import BenchReport, BenchSettings, find_falls, make_tables, speed_ratios
+from lab.bench.record import Growth, Timing, paired_ratio
+from lab.bench.tables import report_markdown
 
 
 def timing(case: str, contender: str, ms: tuple[float, ...] = (), **more: object) -> Timing:

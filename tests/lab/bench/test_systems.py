@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 import torch
 
-from lab.bench import BenchReport, SystemSettings, Timing, report_markdown, run_systems
+from lab.bench import BenchReport, SystemSettings, run_systems
+from lab.bench.record import Timing
 from lab.bench.systems import SYSTEM, Entrant, entrant_config, entrant_names, entrant_title, measure_system
-from lab.bench.tables import system_rows
+from lab.bench.tables import report_markdown, system_rows
 from policylearn.models import SYSTEMS
 from policylearn.settings import DataConfig, with_setting
 from policylearn.training import Source, load_source
