@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch.optim import Adam
 from torch_geometric.data import Batch
 
@@ -16,7 +16,7 @@ from lab.policy_model import policy_model
 from policylearn.data import BatchLoader, make_batch
 from policylearn.data.packed import Array
 from policylearn.fast import accelerate, model_threads, while_training
-from policylearn.models import Inputs, calibrate
+from policylearn.models import Inputs, SubgraphGNN, calibrate
 from policylearn.nn import NetworkConfig
 from policylearn.settings import OptimConfig
 from policylearn.training import Source
@@ -83,61 +83,35 @@ def make_step(
         phase: which of the two.
         small: a batch to compile on and to take the norms' statistics from.
     """
-    generator = torch.Generator().manual_seed(0)
-    make = _replicated if contender == "replicated" else _ours
-    model, output, loss = make(case, network, source, small, generator, accelerated=contender == "ours")
+    task, ours = source.dataset.task, contender == "ours"
+    model: SubgraphGNN | ReplicatedGNN
+    if contender == "replicated":
+        model = ReplicatedGNN(inputs_of(source), network, case.policy, case.picks)
+    else:
+        model = policy_model(case.selection, network, inputs_of(source))
+        model = accelerate(model) if ours else model
+    calibrate(model, [small])
     settings = OptimConfig()
-    adam = Adam(model.parameters(), lr=settings.learning_rate, eps=settings.eps, fused=contender == "ours")
+    adam = Adam(model.parameters(), lr=settings.learning_rate, eps=settings.eps, fused=ours)
 
-    def train(batch: Batch) -> None:
-        adam.zero_grad()
-        torch.autograd.backward(loss(batch))
-        adam.step()
+    def loss(batch: Batch) -> Tensor:
+        if isinstance(model, ReplicatedGNN):
+            return task.compute_loss(model(batch), batch.y)
+        return model.objective(batch, batch.y, task.loss_terms).loss
 
-    def infer(batch: Batch) -> None:
-        with torch.no_grad():
-            output(batch)
+    def once(batch: Batch) -> None:
+        with torch.set_grad_enabled(phase == "train"):
+            if phase == "infer":
+                model(batch)
+                return
+            adam.zero_grad()
+            torch.autograd.backward(loss(batch))
+            adam.step()
 
     def step(batch: Batch) -> None:
-        ours = contender == "ours" and phase == "train"
-        with while_training(model) if ours else model_threads(model):
+        with while_training(model) if ours and phase == "train" else model_threads(model):
             once(batch)
 
     model.train(phase == "train")
-    once = train if phase == "train" else infer
     once(small)  # without keeping freed memory, in which a measured step would hide
     return step
-
-
-Outputs = Callable[[Batch], Tensor]
-
-
-def _ours(
-    case: Case, network: NetworkConfig, source: Source, small: Batch, generator: torch.Generator, *, accelerated: bool
-) -> tuple[nn.Module, Outputs, Outputs]:
-    """A model, its output and its loss."""
-    built = policy_model(case.selection, network, inputs_of(source))
-    model = accelerate(built) if accelerated else built
-    calibrate(model, [small], generator=generator)
-    terms = source.dataset.task.loss_terms
-    return model, model, lambda batch: model.objective(batch, batch.y, terms, generator=generator).loss
-
-
-def _replicated(
-    case: Case, network: NetworkConfig, source: Source, small: Batch, generator: torch.Generator, *, accelerated: bool
-) -> tuple[nn.Module, Outputs, Outputs]:
-    del accelerated  # it has no compiled layers
-    model = ReplicatedGNN(inputs_of(source), network, case.policy, case.picks)
-    norms = [module for module in model.modules() if isinstance(module, nn.BatchNorm1d)]
-    for norm in norms:
-        norm.momentum = 1.0
-    with torch.no_grad():
-        model(small, generator=generator)  # leaves the batch's statistics in the norms, as `calibrate` does
-    for norm in norms:
-        norm.momentum = 0.1
-
-    def output(batch: Batch) -> Tensor:
-        drawn: Tensor = model(batch, generator=generator)
-        return drawn
-
-    return model, output, lambda batch: source.dataset.task.compute_loss(output(batch), batch.y)

@@ -9,13 +9,14 @@ import torch
 
 from lab.bench.cases import CONTENDERS, BenchSettings, Case, CaseGroup, Contender
 from lab.bench.contenders import Batches, inputs_of, make_step
-from lab.bench.interleave import TimedStep, interleave, rounds_within, time_once
+from lab.bench.interleave import TimedStep, interleave, milliseconds, rounds_within, time_once
 from lab.bench.memory import replicated_bytes, run_alone, too_large
 from lab.bench.record import Timing
 from policylearn.training import Source
 
 WARM_SECONDS = 5.0
 """What takes longer is not run a second time ahead of each time that is taken."""
+Key = tuple[Case, Contender]
 Tell = Callable[[str, int], None]
 """Told what is being timed, and how many steps were done since the last time."""
 
@@ -36,39 +37,29 @@ def measure_group(group: CaseGroup, source: Source, settings: BenchSettings, tel
     """
     told = 0
 
-    def note(key: tuple[Case, Contender]) -> None:
+    def note(key: Key) -> None:
         nonlocal told
         told += 1
         tell(f"{group.dataset}, {group.phase}: {key[0].title} {key[1]}", 1)
 
     batches = Batches(source, settings.graphs_of(group.dataset), settings.rounds)
     torch.manual_seed(0)
-    entries: list[TimedStep[tuple[Case, Contender]]] = []
-    notes: dict[tuple[Case, Contender], str] = {}
+    entries: list[TimedStep[Key]] = []
+    notes: dict[Key, str] = {}
     for key in ((case, contender) for case in group.cases for contender in CONTENDERS):
         note(key)
         notes[key] = _refusal(group, key[0], batches, settings) if key[1] == "replicated" else ""
         if not notes[key]:
             entries.append(_entry(key, group, batches, settings))
-    spent = interleave(entries, before=note)
+    ms = {key: milliseconds(seconds) for key, seconds in interleave(entries, before=note).items()}
     tell(f"{group.dataset}, {group.phase}", count_steps(group, settings) - told)
     return [
-        Timing(
-            group.dataset,
-            case.name,
-            group.phase,
-            contender,
-            batches.size,
-            tuple(1000 * seconds for seconds in spent.get((case, contender), [])),
-            note=why,
-        )
-        for (case, contender), why in notes.items()
+        Timing(group.dataset, key[0].name, group.phase, key[1], batches.size, ms.get(key, ()), note=why)
+        for key, why in notes.items()
     ]
 
 
-def _entry(
-    key: tuple[Case, Contender], group: CaseGroup, batches: Batches, settings: BenchSettings
-) -> TimedStep[tuple[Case, Contender]]:
+def _entry(key: Key, group: CaseGroup, batches: Batches, settings: BenchSettings) -> TimedStep[Key]:
     case, contender = key
     step = batches.on(make_step(contender, case, settings.network, batches.source, group.phase, batches.small()))
     took = time_once(lambda: step(0))

@@ -8,7 +8,7 @@ from torch_geometric.data import Batch
 
 from lab.bench.cases import BenchSettings
 from lab.bench.groups import Tell
-from lab.bench.interleave import TimedStep, interleave
+from lab.bench.interleave import TimedStep, interleave, milliseconds
 from lab.bench.record import Growth
 from lab.policy_model import policy_model
 from policylearn.data import PackedGraphs, make_batch
@@ -68,7 +68,7 @@ def measure_growth(family: str, settings: BenchSettings, tell: Tell) -> Growth:
         entries = [entry(nodes) for nodes in graphs]
         spent = interleave(entries, before=lambda nodes: tell(f"{family} of {nodes:,} nodes, T = {PICKS}", 1))
     sizes = tuple(int(graph.num_nodes) for graph in graphs.values())
-    return Growth(family, PICKS, sizes, tuple(tuple(1000 * value for value in times) for times in spent.values()))
+    return Growth(family, PICKS, sizes, tuple(map(milliseconds, spent.values())))
 
 
 def growth_steps(settings: BenchSettings) -> int:

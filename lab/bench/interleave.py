@@ -66,6 +66,11 @@ def time_once(run: Callable[[], None], clock: Clock = time.perf_counter) -> floa
     return clock() - start
 
 
+def milliseconds(seconds: Sequence[float]) -> tuple[float, ...]:
+    """As records hold times."""
+    return tuple(1000 * value for value in seconds)
+
+
 def rounds_within(seconds: float, once: float, most: int) -> int:
     """How many rounds of something that takes ``once`` fit into ``seconds``: at least one, at most ``most``."""
     return most if once * most <= seconds else max(1, int(seconds / once))
