@@ -139,10 +139,10 @@ def blend(task: Task, trained: Trained, answers: dict[str, Answer], seed: int) -
     kernel, left_out = fit_kernel_model(task, graphs, rows, seed=seed)
     own = {"valid": left_out[len(split.train) :]}
     truth, prior = targets_by_output(task, graphs.y[split.valid]), PRIOR_SHARE[task.kind]
-    seen = [truth, answers["valid"].values, own["valid"]]
+    seen = (truth, answers["valid"].values, own["valid"])
     if task.kind == "classes":  # one share for all classes, so that their probabilities add up to one
-        seen = [values.reshape(-1, 1) for values in seen]
-    shares = blend_shares(*seen, prior) * (task.outputs if task.kind == "classes" else 1)
+        seen = (seen[0].reshape(-1, 1), seen[1].reshape(-1, 1), seen[2].reshape(-1, 1))
+    shares = blend_shares(*seen, prior=prior) * (task.outputs if task.kind == "classes" else 1)
     kernel = replace(kernel, share=shares)
     if "test" in answers:
         same = np.array_equal(split.valid, split.test)
