@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import psutil
+from rdkit import Chem
 
 import policylearn
 from lab.bench.machine import keep
@@ -55,6 +56,22 @@ class Load:
             status, content, seconds = answer
             right = "refused as it should be" if status == 422 else "WRONG"
             self.note(right if broken else self.judge(rows, status, content), seconds, len(rows))
+
+    def attacker(self, molecules: int, seconds: float) -> None:
+        """Send molecules that take RDKit long, one after the other, without waiting for their answers."""
+
+        def send(body: bytes) -> None:
+            answer = self.ask(body)
+            self.note("attack LOST" if answer is None else f"attack answered with {answer[0]}")
+
+        threads = []
+        for number in range(molecules):
+            body = json.dumps({"smiles": [metal_cage(11 + number % 20)]}).encode()
+            threads.append(threading.Thread(target=send, args=(body,)))
+            threads[-1].start()
+            self.stop.wait(seconds / molecules)
+        for thread in threads:
+            thread.join()
 
     def ask(self, body: bytes) -> tuple[int, Any, float] | None:
         """Ask until there is an answer, as the server may be restarted; gives status, content and seconds."""
@@ -96,6 +113,16 @@ class Load:
                 self.seconds.append(seconds)
 
 
+def metal_cage(atoms: int) -> str:
+    """The SMILES of uranium atoms, each bonded to all others."""
+    cage = Chem.RWMol()
+    for number in range(atoms):
+        cage.AddAtom(Chem.Atom("U"))
+        for other in range(number):
+            cage.AddBond(other, number, Chem.BondType.SINGLE)
+    return Chem.MolToSmiles(cage)
+
+
 def start(run: Path, port: int) -> psutil.Popen:
     """The server, once it answers."""
     process = psutil.Popen([*ours(), "serve", str(run), "--port", str(port)])
@@ -117,6 +144,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=60.0)
     parser.add_argument("--clients", type=int, default=32)
     parser.add_argument("--restart", action="store_true", help="kill and restart the server half-way")
+    parser.add_argument("--attack", type=int, default=0, help="molecules that take RDKit long, over the whole time")
     options = parser.parse_args()
     predictor = policylearn.load(options.run)
     expected = dict(zip(GOOD, predictor.predict(GOOD)[:, 0].tolist(), strict=True))
@@ -126,6 +154,8 @@ def main() -> None:
     process = start(options.run, port)
     load = Load(port, expected, predictor.task.targets[0])
     clients = [threading.Thread(target=load.client, args=(seed,)) for seed in range(options.clients)]
+    if options.attack:
+        clients.append(threading.Thread(target=load.attacker, args=(options.attack, options.seconds)))
     for client in clients:
         client.start()
     begin, resident, restarts = time.perf_counter(), list[float](), 0
@@ -145,10 +175,10 @@ def main() -> None:
             client.join()
         process.terminate()
         process.wait()
-    show(load, options.seconds, resident, restarts, len(clients))
+    show(load, options.seconds, resident, restarts, options.clients, options.attack)
 
 
-def show(load: Load, seconds: float, resident: list[float], restarts: int, clients: int) -> None:
+def show(load: Load, seconds: float, resident: list[float], restarts: int, clients: int, attack: int) -> None:
     """Print what was measured and keep it; end with an error where an answer was wrong or lost."""
     times, rows = sorted(load.seconds), load.counts.pop("rows")
     p50, p99 = (times[min(len(times) - 1, int(share * len(times)))] * 1000 for share in (0.5, 0.99))
@@ -156,6 +186,7 @@ def show(load: Load, seconds: float, resident: list[float], restarts: int, clien
     first, last = (statistics.median(part) for part in (resident[:quarter], resident[-quarter:]))
     found = {
         "clients": clients,
+        "attack_molecules": attack,
         "seconds": seconds,
         "restarts": restarts,
         "requests_per_second": round(len(times) / seconds, 1),
@@ -168,7 +199,7 @@ def show(load: Load, seconds: float, resident: list[float], restarts: int, clien
         "cores": os.cpu_count(),
     }
     print(json.dumps(found, indent=2))
-    keep("service_load" + "_restart" * bool(restarts), found)
+    keep("service_load" + "_restart" * bool(restarts) + "_attack" * bool(attack), found)
     if load.counts["WRONG"] or load.counts["LOST"]:
         raise SystemExit("some answers were wrong or lost")
 
