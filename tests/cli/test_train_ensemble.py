@@ -11,7 +11,9 @@ import pytest
 
 import policylearn
 from policylearn.cli import main
+from policylearn.settings import RunConfig
 from policylearn.settings.run_files import RunError
+from policylearn.training import load_source, train_ensemble
 from tests.training.molecules import molesol, read_table, write_table
 
 SMALL = ["--epochs", "2", "--prediction.channels", "8", "--prediction.layers", "2", "--fit.threads", "1"]
@@ -119,3 +121,19 @@ def test_members_and_folds_do_not_mix(table: Path, tmp_path: Path, capsys: pytes
     assert train(table, "toxic", tmp_path / "run", "--ensemble", 2, split="folds") == 2
     assert "--fold" in capsys.readouterr().err
     assert train(table, "toxic", tmp_path / "run", "--ensemble", 0) == 2
+
+
+def test_what_workers_elsewhere_have_trained_is_scored_too(
+    table: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As with ``--ray``: the command finds finished folders, and nothing in memory."""
+
+    def elsewhere(config: RunConfig, folder: Path, *, members: int, resume: bool) -> None:
+        assert not resume
+        train_ensemble(config, load_source(config.data), folder, members)
+
+    monkeypatch.setattr("policylearn.training.ray_training.train_on_ray", elsewhere)
+    assert train(table, "logS", tmp_path / "run", "--ray", "--ensemble", 2) == 0
+    assert {"predictions.csv", "calibration.json", "metrics.json", "report.html"} <= {
+        path.name for path in (tmp_path / "run").iterdir()
+    }
