@@ -17,6 +17,7 @@ from policylearn.models import complete
 from policylearn.settings import RunConfig, with_setting
 from policylearn.settings.run_files import RunError
 from policylearn.training import Fitted, fit, load_run, load_source, train
+from policylearn.training.curves import draw_curves
 from policylearn.training.evaluation import scored
 from policylearn.training.folds import read_history
 from policylearn.training.module import RunModule
@@ -67,6 +68,14 @@ def test_the_run_folder_holds_what_is_needed(run: tuple[RunConfig, Fitted]) -> N
     assert found.metrics["mode"] == "incremental"
     assert found.metrics["estimator"] == "reinforce"
     assert not list(done.folder.rglob("*.part"))
+
+
+def test_curves_are_drawn(run: tuple[RunConfig, Fitted], tmp_path: Path) -> None:
+    config, done = run
+    records, kept = done.history.records, done.history.kept
+    assert kept is not None
+    draw_curves(records, kept, load_source(config.data).dataset.task, tmp_path / "curves.png")
+    assert (tmp_path / "curves.png").read_bytes().startswith(b"\x89PNG")
 
 
 def test_the_best_epochs_weights_are_kept(run: tuple[RunConfig, Fitted]) -> None:
