@@ -167,7 +167,9 @@ def test_early_stopping(graphs: Path, tmp_path: Path) -> None:
 
 
 def test_folds_report_the_best_epoch_of_the_mean_curve(tmp_path: Path) -> None:
-    config = tiny_config("csl-13", data={"split": "folds"}, fit={"epochs": 3, "calibration_batches": 2})
+    config = tiny_config(
+        "csl-13", data={"split": "folds"}, fit={"epochs": 3, "batch_size": 60, "calibration_batches": 2}
+    )
     source = load_source(config.data)
     few = replace(source, dataset=replace(source.dataset, splits=source.dataset.splits[:3]))
     done = train(config, few, tmp_path / "run")
