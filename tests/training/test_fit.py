@@ -17,7 +17,6 @@ from policylearn.models import complete
 from policylearn.settings import RunConfig, with_setting
 from policylearn.settings.run_files import RunError
 from policylearn.training import Fitted, fit, load_run, load_source, train
-from policylearn.training.curves import draw_curves
 from policylearn.training.evaluation import scored
 from policylearn.training.folds import read_history
 from policylearn.training.module import RunModule
@@ -68,14 +67,6 @@ def test_the_run_folder_holds_what_is_needed(run: tuple[RunConfig, Fitted]) -> N
     assert found.metrics["mode"] == "incremental"
     assert found.metrics["estimator"] == "reinforce"
     assert not list(done.folder.rglob("*.part"))
-
-
-def test_curves_are_drawn(run: tuple[RunConfig, Fitted], tmp_path: Path) -> None:
-    config, done = run
-    records, kept = done.history.records, done.history.kept
-    assert kept is not None
-    draw_curves(records, kept, load_source(config.data).dataset.task, tmp_path / "curves.png")
-    assert (tmp_path / "curves.png").read_bytes().startswith(b"\x89PNG")
 
 
 def test_the_best_epochs_weights_are_kept(run: tuple[RunConfig, Fitted]) -> None:
@@ -167,9 +158,7 @@ def test_early_stopping(graphs: Path, tmp_path: Path) -> None:
 
 
 def test_folds_report_the_best_epoch_of_the_mean_curve(tmp_path: Path) -> None:
-    config = tiny_config(
-        "csl-13", data={"split": "folds"}, fit={"epochs": 3, "batch_size": 60, "calibration_batches": 2}
-    )
+    config = tiny_config("csl-13", data={"split": "folds"}, fit={"epochs": 3, "calibration_batches": 2})
     source = load_source(config.data)
     few = replace(source, dataset=replace(source.dataset, splits=source.dataset.splits[:3]))
     done = train(config, few, tmp_path / "run")
