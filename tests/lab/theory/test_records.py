@@ -108,7 +108,7 @@ FOLDERS = [folder for folder in FOLDERS if folder.name != "systems"]  # records 
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=[folder.name for folder in FOLDERS])
 def test_the_page_says_what_the_stored_runs_say(folder: Path) -> None:
-    page = (PROJECT / "docs" / "theory.md").read_text(encoding="utf-8")
+    page = (PROJECT / "docs" / "learned-from-scratch.md").read_text(encoding="utf-8")
     assert learning_table(load_records(folder)) in page, (
         f"write the table anew with: python -m lab theory results {folder.relative_to(PROJECT)} --markdown"
     )
