@@ -12,12 +12,12 @@ import numpy as np
 import torch
 from torch import nn
 
+from policylearn.bags import Graphs
 from policylearn.data import BatchLoader, DataError, PackedGraphs, Task, join_graphs
 from policylearn.data.packed import Array
 from policylearn.data.preparation import prepare_in_order
 from policylearn.data.subset import gather
 from policylearn.data.transforms import Transform
-from policylearn.nn import Graphs
 from policylearn.prediction.calibration import USUAL, Calibration, label_chances
 from policylearn.prediction.input_graphs import Items, find_misfits, pack_items
 from policylearn.prediction.kernel_model import KernelModel

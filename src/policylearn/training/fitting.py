@@ -17,10 +17,10 @@ from torch_geometric.data import Batch
 
 from policylearn.data import BatchLoader, Dataset, PackedGraphs, Split
 from policylearn.fast import while_training
-from policylearn.models import GraphModel, chosen_system
+from policylearn.models import GraphModel, chosen_system, complete
 from policylearn.settings.flat import flat
 from policylearn.settings.provenance import versions
-from policylearn.settings.run_config import FitConfig, RunConfig
+from policylearn.settings.run_config import FitConfig, RunConfig, with_setting
 from policylearn.settings.run_files import CURVES, HISTORY
 from policylearn.training.checkpoints import CHECKPOINTS, Checkpoints
 from policylearn.training.curves import draw_curves
@@ -105,6 +105,7 @@ def fit(
     join()
     folder = Path(folder)
     check_device(config.fit)
+    config = with_possible_picks(config, source.dataset.graphs)
     unscored = check_parts(source.dataset, source.dataset.splits[fold])
     with new_folder(folder, resume=resume), quiet_lightning():
         agree(what_is_trained(config, source, fold))
@@ -114,6 +115,16 @@ def fit(
         for text in unscored_notes(unscored, source.dataset.task.metric):
             note(text)
         return train_split(config, source, folder, fold, begun, callbacks, every_epoch, unscored)
+
+
+def with_possible_picks(config: RunConfig, graphs: PackedGraphs) -> RunConfig:
+    """The configuration with no more picks than the largest graph has nodes, since no graph could take them."""
+    largest = int(graphs.num_nodes.max())
+    picks = complete(config).system.get("selection", {}).get("picks", 0)
+    if picks <= largest:
+        return config
+    note(f"T = {picks} picks are more than any graph has nodes; T = {largest} is used, the nodes of the largest graph")
+    return with_setting(config, "selection.picks", largest)
 
 
 def train_split(
