@@ -13,7 +13,9 @@ from policylearn.data import PackedGraphs, Task, take_graphs
 from policylearn.data.packed import Array
 from policylearn.data.subset import targets_of
 from policylearn.prediction.calibration import Calibration, calibrate, measure_coverage
+from policylearn.prediction.distances import find_distances
 from policylearn.prediction.held_out import HeldOut, write_held_out
+from policylearn.prediction.interval_widths import DistanceEvidence
 from policylearn.prediction.kernel_model import (
     PRIOR_SHARE,
     KernelModel,
@@ -66,15 +68,20 @@ def finish(folder: str | Path, runs: Sequence[Fitted]) -> Outcome:
         answers = blended.answers
         blended.kernel.save(folder)
     kernel = None if blended is None else blended.kernel
-    found = calibrate_parts(task, first, answers)
-    predictor = Predictor(loaded, first.model.eval(), tuple(one.model.eval() for one in members[1:]), found, kernel)
+    known = find_distances(loaded.facts, first, answers, None if blended is None else blended.left_out)
+    if known is not None:
+        known.domain.save(folder)
+        answers = {part: replace(answer, near=known.near[part]) for part, answer in answers.items()}
+    found = calibrate_parts(task, first, answers, None if known is None else known.evidence)
+    domain, others = None if known is None else known.domain, tuple(one.model.eval() for one in members[1:])
+    predictor = Predictor(loaded, first.model.eval(), others, found, kernel, domain)
     parts = {
         name: HeldOut.of(name, first.graphs, first.answers[name].rows, predictor.with_intervals(answer))
         for name, answer in answers.items()
     }
     if found is not None:
         found.save(folder)
-    write_held_out(folder, task, parts)
+    write_held_out(folder, task, parts, domain)
     metrics = runs[0].metrics
     if len(runs) > 1:
         metrics = ensemble_metrics([run.metrics for run in runs], task, parts)
@@ -107,11 +114,13 @@ class Blend:
         kernel: that has learned from the training and validation rows.
         answers: of both together, by part; what the kernel says of a validation row comes from all other rows.
         alone: what the network and the kernel say by themselves, by part.
+        left_out: what the kernel says of each training and validation row from all others.
     """
 
     kernel: KernelModel
     answers: dict[str, Answer]
     alone: dict[str, tuple[Array, Array]]
+    left_out: Array
 
     def figures(self, task: Task, parts: dict[str, HeldOut]) -> dict[str, Any]:
         """What the run's metrics say of it: the figures of both together, and of each."""
@@ -152,7 +161,7 @@ def blend(task: Task, trained: Trained, answers: dict[str, Answer], seed: int) -
         part: replace(answer, values=kernel.blend(*alone[part]).astype(answer.values.dtype))
         for part, answer in answers.items()
     }
-    return Blend(kernel, both, alone)
+    return Blend(kernel, both, alone, left_out)
 
 
 def in_memory(run: Fitted) -> Trained:
@@ -171,16 +180,19 @@ def mean_answer(members: Sequence[PartAnswers]) -> Answer:
     return Answer(values, picks, std)
 
 
-def calibrate_parts(task: Task, trained: Trained, answers: dict[str, Answer]) -> Calibration | None:
+def calibrate_parts(
+    task: Task, trained: Trained, answers: dict[str, Answer], seen: DistanceEvidence | None
+) -> Calibration | None:
     """Quantiles from the validation rows, with the coverage on the test rows where these are others."""
     if "valid" not in answers:
         return None
     split, valid = trained.split, answers["valid"]
-    found = calibrate(task, y_of(trained, "valid"), valid.values, valid.std)
+    found = calibrate(task, y_of(trained, "valid"), valid.values, valid.std, seen)
     if found is None or "test" not in answers or np.array_equal(split.valid, split.test):
         return found  # where one part is both, its coverage would say nothing of new rows
     test = answers["test"]
-    return replace(found, coverage=measure_coverage(found, task, y_of(trained, "test"), test.values, test.std))
+    covered = measure_coverage(found, task, y_of(trained, "test"), test.values, test.std, near=test.near)
+    return replace(found, coverage=covered)
 
 
 def y_of(trained: Trained, part: str) -> Array:

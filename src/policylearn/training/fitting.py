@@ -16,7 +16,7 @@ from lightning.pytorch.loggers import Logger, TensorBoardLogger, WandbLogger
 from torch_geometric.data import Batch
 
 from policylearn.data import BatchLoader, Dataset, PackedGraphs, Split
-from policylearn.fast import while_training
+from policylearn.fast import keep_freed_memory
 from policylearn.models import GraphModel, chosen_system, complete
 from policylearn.settings.flat import flat
 from policylearn.settings.provenance import versions
@@ -32,6 +32,7 @@ from policylearn.training.memory import check_memory
 from policylearn.training.module import DivergedError, RunModule
 from policylearn.training.part_checks import check_parts, unscored_notes
 from policylearn.training.prepared_data import PreparedData, prepare_data
+from policylearn.training.pretrained import FrozenEncoder, start_from
 from policylearn.training.processes import agree, by_first, check_device, checkpoint_for_all, join, launched, note
 from policylearn.training.quiet import quiet_lightning
 from policylearn.training.run_folder import ResumeState, look_into, new_folder
@@ -147,6 +148,9 @@ def train_split(
         check_memory(config, dataset, split, lambda: make_model(config, prepared.inputs))
     torch.manual_seed(settings.seed)
     model = make_model(config, prepared.inputs)
+    if settings.start is not None and begun.checkpoint is None:
+        start_from(model, settings.start)
+    frozen = [FrozenEncoder(model)] if settings.freeze else []
     data = GraphDataModule(
         dataset,
         split,
@@ -155,7 +159,8 @@ def train_split(
         seed=settings.seed,
         parts=every_epoch,
     )
-    calibration = CalibrationBatches(data, settings.calibration_batches) if settings.calibration_batches else ()
+    calibrates = settings.calibration_batches and not settings.freeze
+    calibration = CalibrationBatches(data, settings.calibration_batches) if calibrates else ()
     module = RunModule(
         model,
         task,
@@ -169,7 +174,7 @@ def train_split(
     checkpoints = folder / CHECKPOINTS
     history = make_history(config, source, folder / HISTORY)
     keeping = Checkpoints(checkpoints, seconds=settings.checkpoint_seconds)
-    trainer = make_trainer(config, folder, [history, keeping, *callbacks])
+    trainer = make_trainer(config, folder, [history, keeping, *frozen, *callbacks])
     facts = describe(source, prepared, settings, fold, model)
     if trainer.is_global_zero:
         checkpoints.mkdir(parents=True, exist_ok=True)
@@ -223,9 +228,9 @@ def run_trainer(
         warnings.filterwarnings("ignore", message=".*does not have many workers.*")
         warnings.filterwarnings("ignore", message=".*number of training batches.*")
         warnings.filterwarnings("ignore", message=".*LeafSpec.*")
+        keep_freed_memory()  # a step leaves its memory for the next
         try:
-            with while_training(module.model):
-                trainer.fit(module, data, ckpt_path=checkpoint, weights_only=True)
+            trainer.fit(module, data, ckpt_path=checkpoint, weights_only=True)
         except DivergedError as error:
             if history.kept is None:
                 raise
