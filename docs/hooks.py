@@ -1,4 +1,4 @@
-"""Pages of the site that are not files in docs: the parser's, the docstrings', notebooks, and files that pages link to."""
+"""Pages of the site that are not files in docs: verbs, packages, notebooks, and files that pages link to."""
 
 from __future__ import annotations
 
@@ -54,10 +54,12 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 def on_page_markdown(markdown: str, page: Page, **_: Any) -> str:
     """Let links to files outside of docs lead to their pages."""
-    here = posixpath.dirname(next((a for a, b in COPIES.items() if b == page.file.src_uri != "index.md"), "docs/" + page.file.src_uri))
+    name = page.file.src_uri
+    origin = next((file for file, to in COPIES.items() if to == name), "") if name != "index.md" else ""
+    here = posixpath.dirname(origin or f"docs/{name}")
     markdown = markdown.replace("<details>", '<details markdown="1">')
     parts = FENCED.split(markdown)  # code is left alone
-    parts[::2] = [LINK.sub(lambda link: moved(link, here, page.file.src_uri), part) for part in parts[::2]]
+    parts[::2] = [LINK.sub(lambda link: moved(link, here, name), part) for part in parts[::2]]
     return "".join(parts)
 
 
@@ -149,7 +151,8 @@ def shown(output: dict[str, Any]) -> str:
     if "image/svg+xml" in data:
         return f'<div class="output">{data["image/svg+xml"]}</div>'
     if "image/png" in data:
-        return f'<div class="output"><img alt="What the cell draws" src="data:image/png;base64,{data["image/png"].strip()}"></div>'
+        picture = data["image/png"].strip()
+        return f'<div class="output"><img alt="What the cell draws" src="data:image/png;base64,{picture}"></div>'
     return fenced("".join(output.get("text", data.get("text/plain", ""))), "")
 
 
