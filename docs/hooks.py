@@ -125,9 +125,9 @@ def verbs() -> dict[str, str]:
     app = make_app("policylearn", "", VERBS)
     pages = {}
     for name in sorted({verb.split()[0] for verb in VERBS}):
-        text = app[name].generate_docs(output_format="markdown", heading_level=1)
-        text = re.sub(r"^# .*$", f"# policylearn {name}", text, count=1, flags=re.MULTILINE)
-        pages[name] = re.sub(rf"^(```console\n){name}\b", rf"\1policylearn {name}", text, flags=re.MULTILINE)
+        text = app[name].generate_docs(output_format="markdown", usage_name=f"policylearn {name}")
+        text = re.sub(r"^## Table of Contents\n.*?(?=^\*\*)", "", text, flags=re.MULTILINE | re.DOTALL)
+        pages[name] = text.replace(f"# {name}\n", f"# policylearn {name}\n", 1)
     return pages
 
 
