@@ -1,4 +1,4 @@
-"""How mkdocstrings reads the package: names of lazy packages are public, and formulas become MathML without a script."""
+"""How mkdocstrings reads the package: names of lazy packages are public, and formulas become MathML."""
 
 from __future__ import annotations
 
