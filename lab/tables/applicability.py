@@ -41,7 +41,7 @@ PROBES = {
 
 
 @dataclass(frozen=True)
-class Rows:
+class ThirdRows:
     """Held-back rows of one table or of several, by third of distance.
 
     Args:
@@ -95,16 +95,16 @@ def trained(folder: Path, table: Path, target: str) -> Path:
     return run
 
 
-def measured(folder: Path) -> tuple[dict[str, Rows], list[str]]:
+def measured(folder: Path) -> tuple[dict[str, ThirdRows], list[str]]:
     """The held-back rows of each group, and what the runs say of the probes."""
-    groups: dict[str, Rows] = {}
+    groups: dict[str, ThirdRows] = {}
     probes: list[str] = []
     for group, target, table in table_files(folder):
         run = trained(folder, table, target)
         config = load_run(run).config
         outcome = finish(run, [recall(run, load_source(config.data.replace(name=str(table))))])
         task, test = outcome.predictor.task, outcome.parts["test"]
-        rows = groups.setdefault(group, Rows([np.empty(0)] * 3, [np.empty(0, bool)] * 3, [[], [], []]))
+        rows = groups.setdefault(group, ThirdRows([np.empty(0)] * 3, [np.empty(0, bool)] * 3, [[], [], []]))
         for at, one in enumerate(thirds(task, test)):
             rows.errors[at] = np.concatenate([rows.errors[at], one.errors])
             rows.inside[at] = np.concatenate([rows.inside[at], one.inside.astype(bool)])
@@ -119,11 +119,11 @@ def measured(folder: Path) -> tuple[dict[str, Rows], list[str]]:
     return groups, probes
 
 
-def table_lines(groups: dict[str, Rows]) -> Iterable[str]:
-    """Rows, error, coverage and width of each third."""
+def table_lines(groups: dict[str, ThirdRows]) -> Iterable[str]:
+    """ThirdRows, error, coverage and width of each third."""
     yield "| data, test rows | third | mean error | 90 % intervals held | mean width / deviation of targets |"
     yield "|---|---|---|---|---|"
-    everything = Rows(
+    everything = ThirdRows(
         [np.concatenate([one.errors[at] for one in groups.values()]) for at in range(3)],
         [np.concatenate([one.inside[at] for one in groups.values()]) for at in range(3)],
         [[width for one in groups.values() for width in one.scaled[at]] for at in range(3)],
