@@ -19,6 +19,8 @@ from policylearn.settings import RunConfig, changed
 from policylearn.training import load_source, run_config, train
 
 LEARN, VALIDATE, TEST = 64, 16, 500
+STEPS = {"fit.batch_size": 16, "fit.epochs": 50}
+"""200 steps: of the defaults, a batch would be all rows."""
 WAYS: dict[str, dict[str, object]] = {
     "from scratch": {"fit.start": None},
     "fine-tuned": {},
@@ -45,7 +47,7 @@ def test_errors(start: Path, table: Path, target: str, seed: int) -> dict[str, t
     with tempfile.TemporaryDirectory() as name:
         path = drawn(table, target, Path(name) / "few.csv", seed)
         split = {"data.split": "column", "data.split_column": "split", "fit.seed": seed, "fit.threads": 1}
-        base = run_config(path, {"data.target": target, **split, "fit.start": str(start)})
+        base = run_config(path, {"data.target": target, **split, **STEPS, "fit.start": str(start)})
         source = load_source(base.data)
         for way, more in WAYS.items():
             settings = {"fit": {key.split(".")[1]: value for key, value in more.items()}}
