@@ -10,7 +10,7 @@ import argparse
 import csv
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -55,8 +55,12 @@ class ThirdRows:
     scaled: list[list[float]]
 
 
-def table_files(folder: Path) -> Iterator[tuple[str, str, Path]]:
-    """Name of the group, target and CSV of each table; written where it is not there."""
+def table_files(folder: Path, assays: Sequence[str]) -> Iterator[tuple[str, str, Path]]:
+    """Name of the group, target and CSV of each table; of some assays, these alone."""
+    for name in assays:
+        yield "assays", "y", data_root() / "tables" / "moleculeace" / f"{name}.csv"
+    if assays:
+        return
     for seed in range(SEEDS):
         yield "FreeSolv", "expt", split_file(folder, TABLES["freesolv"], seed)
     scaffold = split_file(folder, TABLES["ogbg-molesol"], 0)
@@ -95,11 +99,11 @@ def trained(folder: Path, table: Path, target: str) -> Path:
     return run
 
 
-def measured(folder: Path) -> tuple[dict[str, ThirdRows], list[str]]:
+def measured(folder: Path, assays: Sequence[str]) -> tuple[dict[str, ThirdRows], list[str]]:
     """The held-back rows of each group, and what the runs say of the probes."""
     groups: dict[str, ThirdRows] = {}
     probes: list[str] = []
-    for group, target, table in table_files(folder):
+    for group, target, table in table_files(folder, assays):
         run = trained(folder, table, target)
         config = load_run(run).config
         outcome = finish(run, [recall(run, load_source(config.data.replace(name=str(table))))])
@@ -140,9 +144,10 @@ def main() -> None:
     """Print both tables."""
     parser = argparse.ArgumentParser(prog="python -m lab.tables.applicability", description=__doc__)
     parser.add_argument("folder", type=Path, help="where tables and runs go")
-    folder = parser.parse_args().folder
-    folder.mkdir(parents=True, exist_ok=True)
-    groups, probes = measured(folder)
+    parser.add_argument("--assays", nargs="*", default=(), help="measure these assays alone")
+    given = parser.parse_args()
+    given.folder.mkdir(parents=True, exist_ok=True)
+    groups, probes = measured(given.folder, given.assays)
     print("\n".join(table_lines(groups)))
     print(f"\n| width of the 90 % interval | {' | '.join(PROBES)} |\n|{'---|' * (len(PROBES) + 1)}")
     print("\n".join(probes))
