@@ -136,7 +136,7 @@ def notebook_page(path: Path) -> str:
     parts = []
     for cell in json.loads(read(path))["cells"]:
         text = "".join(cell["source"])
-        parts.append(text if cell["cell_type"] == "markdown" else fenced(text, ".py"))
+        parts.append(text if cell["cell_type"] == "markdown" else fenced(text, ".sh" if text[0] == "!" else ".py"))
         parts += [shown(output) for output in cell.get("outputs", ())]
         if len(parts) == 1:
             parts.append(f'<a href="{path.name}" download>Download the notebook</a>')
@@ -158,7 +158,7 @@ def shown(output: dict[str, Any]) -> str:
 
 def fenced(text: str, name: str) -> str:
     """A block of code, highlighted by the ending of its file's name."""
-    language = {".py": "python", ".json": "json"}.get(posixpath.splitext(name)[1] or name, "text")
+    language = {".py": "python", ".json": "json", ".sh": "sh"}.get(posixpath.splitext(name)[1] or name, "text")
     numbers = ' linenums="1"' if "/" in name else ""
     return f"````{language}{numbers}\n{text.rstrip()}\n````"
 
