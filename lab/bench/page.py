@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 
-from lab.bench import startup, table_to_table
+from lab.bench import against, startup, table_to_table
 from lab.bench.machine import PROJECT, RESULTS
 from lab.bench.record import BenchReport
 from lab.bench.tables import report_markdown
@@ -19,6 +19,7 @@ def of_report(text: str) -> str:
 
 
 TABLES: dict[str, Callable[[str], str]] = {
+    "against": lambda text: against.table(json.loads(text)),
     "bench": of_report,
     "systems": of_report,
     "startup": lambda text: startup.table(json.loads(text)),
