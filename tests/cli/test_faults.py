@@ -21,7 +21,7 @@ from policylearn.training import load_source, run_config, train
 from policylearn.training.folds import read_history
 from tests.training.molecules import molesol, write_table
 
-SMALL = ["--prediction.channels", "8", "--prediction.layers", "1", "--fit.threads", "1", "--no-baseline"]
+SMALL = ["--prediction.channels", "8", "--prediction.layers", "1", "--fit.threads", "1", "--network-only"]
 
 
 @pytest.fixture(scope="module")

@@ -40,8 +40,8 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     split = ("--data.split", "random")
     runs = {
         "regression": train(table, folder / "r", "--target", "logS", "--ensemble", "2", *split),
-        "binary": train(table, folder / "b", "--target", names[3], "--no-baseline", *split),
-        "classes": train(table, folder / "c", "--target", "level", "--policy", "full", "--no-baseline", *split),
+        "binary": train(table, folder / "b", "--target", names[3], "--network-only", *split),
+        "classes": train(table, folder / "c", "--target", "level", "--policy", "full", "--network-only", *split),
         "graphs": train(write_graphs(folder / "g.npz"), folder / "g"),
     }
     new = write_table(folder / "new.csv", ("smiles",), [*smiles[200:204], "C1CC", "<script>alert(1)</script>"])

@@ -18,9 +18,9 @@ from policylearn.data.preparation import prepare_in_order
 from policylearn.data.subset import gather
 from policylearn.data.transforms import Transform
 from policylearn.nn import Graphs
+from policylearn.prediction.blend import Blend
 from policylearn.prediction.calibration import USUAL, Calibration, label_chances
 from policylearn.prediction.input_graphs import Items, find_misfits, pack_items
-from policylearn.prediction.kernel_model import KernelModel
 from policylearn.settings.run_files import batch_warning
 from policylearn.training.evaluation import answers, local_picks, outputs_of
 from policylearn.training.members import load_members
@@ -47,7 +47,7 @@ def load(run: str | Path) -> Predictor:
     folder = Path(run)
     members = load_members(folder)
     first, *others = (found.build() for found in members)
-    predictor = Predictor(members[0], first, tuple(others), Calibration.load(folder), KernelModel.load(folder))
+    predictor = Predictor(members[0], first, tuple(others), Calibration.load(folder), Blend.load(folder))
     if predictor.depends_on_batch:
         found = members[0]
         text = batch_warning(found.folder, found.config, found.facts.evaluation_batch_size)
@@ -95,14 +95,14 @@ class Predictor:
         model: the trained model, in evaluation mode.
         others: the other members of an ensemble.
         calibration: what makes intervals; None where the run has none.
-        kernel: answers beside the network; None where the run has none.
+        beside: models that answer beside the network; None where the run has none.
     """
 
     run: Run
     model: nn.Module
     others: tuple[nn.Module, ...] = ()
     calibration: Calibration | None = None
-    kernel: KernelModel | None = None
+    beside: Blend | None = None
 
     @property
     def models(self) -> tuple[nn.Module, ...]:
@@ -199,8 +199,8 @@ class Predictor:
                 places[start + np.array(own, int)].tolist() for start, own in zip(graphs.node_ptr, picks, strict=False)
             ]
         values, std = mean_and_std(members)
-        if self.kernel is not None and graphs is not None:
-            values = self.kernel.blend(values, self.kernel.predict(graphs)).astype(values.dtype)
+        if self.beside is not None and graphs is not None:
+            values = self.beside.answer(values, graphs)
         return self.with_intervals(Answer(values, picks, std), level)
 
     def with_intervals(self, answer: Answer, level: float = USUAL) -> Answer:
