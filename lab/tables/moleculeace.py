@@ -146,9 +146,8 @@ def decision_table(folder: Path) -> str:
             else paired((found[one]["rmse"] for one in both), (settings[base][one]["rmse"] for one in both))
         )
         mean, seconds = (np.mean([found[one][key] for one in both]) for key in ("rmse", "cpu_seconds"))
-        lines.append(
-            f"| {name} | {len(both)} | {mean:.4f} | {alone[0]:.4f} | {alone[1]:.4f} | {alone[2]:.4f} | {gain} | {seconds:.0f} |"
-        )
+        figures = [f"{one:.4f}" for one in (mean, *alone)]
+        lines.append("| " + " | ".join([name, str(len(both)), *figures, gain, f"{seconds:.0f}"]) + " |")
     return "\n".join(lines)
 
 
