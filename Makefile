@@ -1,11 +1,11 @@
-# make demo | test | lint | bench: each makes .venv and installs what it needs when that is missing or out of date.
+# make demo | test | lint | docs | dist | bench: each makes .venv and installs what it needs when that is missing or out of date.
 # PYTHON picks the interpreter (3.11 to 3.13) that .venv is made with.
 
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
-EXTRAS := tensorboard,serve,dev
+EXTRAS := tensorboard,serve,docs,dev
 WORKERS ?= 2
 
 # Two threads on a busy machine can be ten times slower than one, and the tests already run in several processes.
@@ -18,7 +18,7 @@ export POLICYLEARN_DATA := $(abspath ../shared/data)
 endif
 endif
 
-.PHONY: help demo test test-ray lint bench
+.PHONY: help demo test test-ray lint docs notebooks dist bench
 .DEFAULT_GOAL := help
 
 help:
@@ -26,6 +26,9 @@ help:
 	@echo "make test   lint, then run all tests"
 	@echo "make test-ray  install Ray too (270 MB) and run the tests that need it"
 	@echo "make lint   style, types and the order of the rooms"
+	@echo "make docs   build the documentation site, with checked links, into site/"
+	@echo "make notebooks  run docs/notebooks again and store what they give"
+	@echo "make dist   build wheel and sdist into dist/, and test them in an environment of their own"
 	@echo "make bench  python -m lab bench --quick: our model against plain PyTorch and the authors' way, into bench/"
 	@echo "            without --quick: all datasets and methods; with --systems: every system"
 	@echo "            python -m lab.bench.against OLD NEW      two checkouts, turn by turn"
@@ -55,6 +58,18 @@ lint: $(READY)
 	@$(BIN)/mypy
 	@echo "lint: the order of the rooms (import-linter)"
 	@$(BIN)/lint-imports --no-logo
+
+docs: $(READY)
+	@echo "docs: mkdocs build --strict"
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict -d site
+	@echo "wrote site/index.html"
+
+notebooks: $(READY)
+	@$(BIN)/python -m lab.notebooks
+
+dist: $(READY)
+	@$(BIN)/pytest -q -n 0 tests/release
+	@$(BIN)/python -m hatchling build -d dist
 
 bench: $(READY)
 	@echo "bench: python -m lab bench --quick"

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from mkdocs.config.defaults import MkDocsConfig
-from mkdocs.structure.files import File, Files
+from mkdocs.structure.files import File, Files, InclusionLevel
 from mkdocs.structure.pages import Page
 
 PROJECT = Path(__file__).parents[1]
@@ -47,7 +47,8 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     linked = {target for text in [*pages.values(), *map(read, DOCS.glob("**/*.md"))] for target in sources(text)}
     pages |= {source_page(name): HIDDEN + f"# `{name}`\n\n{fenced(read(PROJECT / name), name)}" for name in linked}
     for name, text in pages.items():
-        files.append(File.generated(config, name, content=text))
+        inclusion = InclusionLevel.NOT_IN_NAV if name.startswith("source/") else InclusionLevel.UNDEFINED
+        files.append(File.generated(config, name, content=text, inclusion=inclusion))
     return files
 
 

@@ -11,10 +11,25 @@ import pytest
 
 import policylearn
 import policylearn.data
+import policylearn.data.convert
+import policylearn.data.synthetic
+import policylearn.explain
+import policylearn.models
+import policylearn.nn
 import policylearn.prediction
 import policylearn.training
 
-ROOMS = [policylearn, policylearn.data, policylearn.prediction, policylearn.training]
+ROOMS = [
+    policylearn,
+    policylearn.data,
+    policylearn.data.convert,
+    policylearn.data.synthetic,
+    policylearn.explain,
+    policylearn.models,
+    policylearn.nn,
+    policylearn.prediction,
+    policylearn.training,
+]
 
 
 @pytest.mark.parametrize("room", ROOMS)

@@ -30,7 +30,7 @@ import numpy as np
 import policylearn
 from policylearn.cli import main as command
 from policylearn.data import PackedGraphs, pack_molecules
-from policylearn.data.molecules import featurise_many
+from policylearn.data.molecules import featurise
 from tests.broken.inputs import (
     MOLECULES,
     broken_packed,
@@ -78,7 +78,7 @@ def make_bench(folder: Path) -> Bench:
         code = command(words)  # without a limit: in a new checkout it compiles for a minute
     assert code == 0, said.getvalue()
     good = folder / "good.npz"
-    pack_molecules(list(featurise_many(MOLECULES[:6])), smiles=list(MOLECULES[:6])).save(good)
+    pack_molecules([featurise(text) for text in MOLECULES[:6]], smiles=list(MOLECULES[:6])).save(good)
     assert len(PackedGraphs.load(good)) == 6
     with np.load(good) as arrays:
         return Bench(folder / "run", dict(arrays), folder)

@@ -85,7 +85,8 @@ def test_predict_writes_deviation_and_interval(ensemble: Path, table: Path, tmp_
     for level, narrower in (("0.5", True), ("0.9", False)):
         assert main(["predict", str(ensemble), str(table), "-o", str(out), "--interval", level]) == 0
         rows = read_table(out)
-        assert list(rows[0])[3:] == ["predicted_logS", "std_logS", "lower_logS", "upper_logS", "error"]
+        added = ["predicted_logS", "std_logS", "lower_logS", "upper_logS", "unseen", "warning", "error"]
+        assert list(rows[0])[3:] == added
         width = np.mean([float(row["upper_logS"]) - float(row["lower_logS"]) for row in rows])
         before = width if narrower else before  # noqa: F821 - set in the first round
     assert before < width
@@ -113,7 +114,7 @@ def test_yes_and_no_have_sets(table: Path, tmp_path: Path, capsys: pytest.Captur
     assert "90% sets of" in said
     assert main(["predict", str(tmp_path / "run"), str(table), "-o", str(tmp_path / "out.csv")]) == 0
     rows = read_table(tmp_path / "out.csv")
-    assert list(rows[0])[3:] == ["predicted_toxic", "probability_toxic", "set_toxic", "error"]
+    assert list(rows[0])[3:] == ["predicted_toxic", "probability_toxic", "set_toxic", "unseen", "warning", "error"]
     assert {row["set_toxic"] for row in rows} <= {"", "0", "1", "0|1"}
 
 

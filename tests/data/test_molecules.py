@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from rdkit import rdBase
 
 from policylearn.data.convert import pack_molecules
-from policylearn.data.molecules import featurise, featurise_many
+from policylearn.data.molecules import featurise
 from policylearn.data.packed import GRAPH_ARRAYS, DataError, PackedGraphs
 
 ROOT = Path(os.environ.get("POLICYLEARN_DATA", "/nowhere"))
@@ -22,7 +22,7 @@ def test_features_of_stored_smiles_are_the_stored_arrays(name):
     if not path.exists():
         pytest.skip(f"{path} is absent; set POLICYLEARN_DATA")
     stored = PackedGraphs.load(path)
-    again = pack_molecules(list(featurise_many(stored.smiles)), stored.y, smiles=stored.smiles)
+    again = pack_molecules([featurise(text) for text in stored.smiles], stored.y, smiles=stored.smiles)
     for array in GRAPH_ARRAYS:
         np.testing.assert_array_equal(getattr(again, array), getattr(stored, array), err_msg=array)
         assert getattr(again, array).dtype == getattr(stored, array).dtype
@@ -85,15 +85,10 @@ def test_unknown_bond_stereo_is_refused(monkeypatch):
     def unknown(bond):
         raise ValueError("'STEREOATROPCW' is not in list")
 
-    tables = molecules.feature_tables()._replace(bonds=molecules.BondRows(unknown))
+    tables = molecules.feature_tables()._replace(bonds=molecules.FeatureRows(unknown, molecules.kind_of_bond, np.int8))
     monkeypatch.setattr(molecules, "feature_tables", lambda: tables)
     with pytest.raises(DataError, match=r"bond 0 has the stereo label STEREONONE.*remove"):
         featurise("CC")
-
-
-def test_many_names_the_position():
-    with pytest.raises(DataError, match="molecule 1: RDKit rejects"):
-        list(featurise_many(["C", "C1", "C"]))
 
 
 def test_no_molecules_cannot_be_packed():

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
@@ -15,12 +16,15 @@ import psutil
 import pytest
 from threadpoolctl import threadpool_info
 
+from policylearn.data import read_table, slow_molecules
 from policylearn.data.packed import GRAPH_ARRAYS, DataError
 from policylearn.data.preparation import AHEAD, MoleculePool, prepare_in_order, prepare_molecules
+from policylearn.data.slow_molecules import find_slow
 from policylearn.data.structures import Structure
 from policylearn.data.transforms import Transform
 from policylearn.data.transforms.walk_encoding import WalkEncoding
 from policylearn.data.worker_server import PREPARES
+from tests.data.test_rdkit_descriptors import clique
 
 CHUNKS = [[f"{'C' * size}O", "C1", f"{'C' * size}N"] for size in range(1, 9)]
 TRANSFORMS = (WalkEncoding(steps=4),)
@@ -89,6 +93,39 @@ class Fragile(Transform):
         if "[Pu]" in graphs.smiles:
             os._exit(1)
         return {}
+
+
+def test_molecules_that_may_take_long_are_tried_alone_and_stay_in_their_places():
+    smiles = ["CCO", clique(8), "[Na+].CC(=O)[O-]", "C1", clique(9, "W"), "CC"]
+    whole = prepare_molecules(smiles, TRANSFORMS, True)
+    with MoleculePool(TRANSFORMS, 1, parents=True) as pool:
+        begun = pool.submit(smiles)
+        assert list(begun.result().later) == [1, 4]
+        found = pool.result(smiles, begun)
+    assert found.problems == whole.problems
+    for name in GRAPH_ARRAYS:
+        np.testing.assert_array_equal(getattr(found.graphs, name), getattr(whole.graphs, name))
+    np.testing.assert_array_equal(found.graphs.extras["atoms"], whole.graphs.extras["atoms"])
+    assert found.graphs.smiles == whole.graphs.smiles
+
+
+def test_few_quick_molecules_start_no_process(monkeypatch):
+    monkeypatch.setattr(MoleculePool, "submit", None)
+    monkeypatch.setattr(MoleculePool, "submit_alone", None)
+    ((chunk, found),) = prepare_in_order([["CCO", "C1"]], list, TRANSFORMS, workers=2)
+    assert chunk == ["CCO", "C1"]
+    assert found.problems.keys() == {1}
+
+
+def test_a_training_leaves_out_what_takes_too_long(tmp_path, monkeypatch):
+    monkeypatch.setattr(slow_molecules, "find_slow", partial(find_slow, seconds=1.0))
+    path = tmp_path / "table.csv"
+    path.write_text("smiles,y\n" + "".join(f"{text},{at}\n" for at, text in enumerate(["CCO", clique(30), "CC"])))
+    table = read_table(path, on_error="skip")
+    assert table.graphs.smiles == ["CCO", "CC"]
+    (dropped,) = table.report.dropped
+    assert dropped.line == 3
+    assert "1 s" in dropped.reason
 
 
 def test_nothing_good_and_nothing_at_all():

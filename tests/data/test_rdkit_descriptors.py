@@ -106,6 +106,6 @@ def test_a_repeated_smiles_is_described_once(monkeypatch):
 @pytest.fixture
 def molecules():
     from policylearn.data.convert import pack_molecules
-    from policylearn.data.molecules import featurise_many
+    from policylearn.data.molecules import featurise
 
-    return pack_molecules(list(featurise_many(SMILES[7:30])), smiles=SMILES[7:30])
+    return pack_molecules([featurise(text) for text in SMILES[7:30]], smiles=SMILES[7:30])

@@ -15,7 +15,6 @@ from policylearn.data import (
     DataError,
     PackedGraphs,
     Split,
-    column_split,
     official_splits,
     random_split,
     scaffold_split,
@@ -87,13 +86,6 @@ def test_a_random_split_comes_from_its_generator() -> None:
 def test_fractions_must_make_sense(fractions: tuple[float, float, float]) -> None:
     with pytest.raises(DataError, match=r"\(0\.8, 0\.1, 0\.1\)"):
         random_split(10, fractions, np.random.default_rng(0))
-
-
-def test_a_column_of_words() -> None:
-    split = column_split(["train", "Test", " val ", "valid", "train"])
-    assert (split.train.tolist(), split.valid.tolist(), split.test.tolist()) == ([0, 4], [2, 3], [1])
-    with pytest.raises(DataError, match=r"a.csv, column split: row 1 says 'tset' \(1 such rows\); write train"):
-        column_split(["train", "tset"], "a.csv, column split")
 
 
 @pytest.mark.parametrize(

@@ -14,12 +14,7 @@ from torch import Tensor, nn
 from policylearn.bags import NO_PICK, Bag, Graphs, attached_ego_nets
 from policylearn.data.transforms.distances import Distances
 from policylearn.data.transforms.ego_nets import AttachedEgoNets
-from policylearn.models.systems.gnn_ak import GNNAK
-from policylearn.models.systems.gnn_sswl import GNNSSWL
-from policylearn.models.systems.ngnn import NGNN
-from policylearn.models.systems.ngnn_sun import NGNNSun
-from policylearn.models.systems.ngnn_zinc import NGNNZinc
-from policylearn.models.systems.reconstruction import ReconstructionGNN
+from policylearn.models import Inputs, build_model
 from policylearn.nn import Features, labelled_ego_nets
 from policylearn.policies import Deck, RandomDeck
 from tests.golden.case import Case, cases_of, check_evaluation, check_training, computed
@@ -125,19 +120,22 @@ AK_PARTS = ("centroid", "subgraph", "context")
 def test_gnn_ak(path: Path, dtype: torch.dtype) -> None:
     case = Case(path, dtype)
     meta = case.meta
-    model = GNNAK(
+    inputs = Inputs(
         tables(case, r"input_encoder\.embeddings\.\d+\.weight"),
         tables(case, r"edge_encoders\.0\.embeddings\.\d+\.weight"),
-        channels=meta["channels"],
         outputs=outputs(case),
-        layers=meta["layers"],
-        hop_channels=meta["hop_channels"],
-        inner_layers=meta["inner_layers"],
-        parts=[AK_PARTS[part] for part in meta["embs"]],
-        combine=meta["combine"],
-        pool={"add": "sum", "mean": "mean"}[meta["pool"]],
-        dropout=meta["dropout"],
     )
+    settings = {
+        "channels": meta["channels"],
+        "layers": meta["layers"],
+        "hop_channels": meta["hop_channels"],
+        "inner_layers": meta["inner_layers"],
+        "parts": [AK_PARTS[part] for part in meta["embs"]],
+        "combine": meta["combine"],
+        "pool": {"add": "sum", "mean": "mean"}[meta["pool"]],
+        "dropout": meta["dropout"],
+    }
+    model = build_model("gnn-ak", settings, inputs)
     graphs = Graphs.of(case.batch(**computed(case, AttachedEgoNets(meta["hops"]))))
     check_rows_and_edges(case, attached_ego_nets(graphs), case["subgraph/hop"].unsqueeze(1))
     check_case(case, model, graphs, AK_NAMES)
@@ -171,15 +169,13 @@ def sswl_names(layers: int) -> Callable[[str], str]:
 def test_gnn_sswl(path: Path, dtype: torch.dtype) -> None:
     case = Case(path, dtype)
     meta = case.meta
-    model = GNNSSWL(
+    inputs = Inputs(
         tables(case, r"encode\.embed_v\.atom_embedding_list\.\d+\.weight"),
         tables(case, r"A0\.enc\.uL\.embed\.bond_embedding_list\.\d+\.weight"),
-        channels=meta["channels"],
         outputs=outputs(case),
-        layers=meta["layers"],
-        cap=meta["max_distance"],
-        own=meta["system"] == "GNN-SSWL+",
     )
+    settings = {"channels": meta["channels"], "layers": meta["layers"], "cap": meta["max_distance"]}
+    model = build_model("gnn-sswl-plus" if meta["system"] == "GNN-SSWL+" else "gnn-sswl", settings, inputs)
     extras = computed(case, Distances(meta["max_distance"]))
     assert torch.equal(extras["pair_distance"].flatten(), case["pair/distance"].clamp(max=meta["max_distance"]))
     check_case(case, model, Graphs.of(case.batch(**extras)), sswl_names(meta["layers"]))
@@ -225,18 +221,21 @@ def nested_graphs(case: Case) -> Graphs:
 def test_ngnn(path: Path, dtype: torch.dtype) -> None:
     case = Case(path, dtype)
     meta = case.meta
-    model = NGNN(
+    inputs = Inputs(
         tables(case, r"gnn_node\.node_encoder\.atom_embedding_list\.\d+\.weight"),
         tables(case, r"gnn_node\.convs\.0\.edge_encoder\.bond_embedding_list\.\d+\.weight"),
-        channels=meta["channels"],
         outputs=outputs(case),
-        layers=meta["layers"],
-        height=meta["height"],
-        resistance=meta["resistance"],
-        virtual_node=meta["virtual_node"],
-        residual=meta["residual"],
-        dropout=meta["dropout"],
     )
+    settings = {
+        "channels": meta["channels"],
+        "layers": meta["layers"],
+        "height": meta["height"],
+        "resistance": meta["resistance"],
+        "virtual_node": meta["virtual_node"],
+        "residual": meta["residual"],
+        "dropout": meta["dropout"],
+    }
+    model = build_model("ngnn", settings, inputs)
     assert (meta["subgraph_pool"], meta["graph_pool"]) == ("mean", "mean"), "the network knows no other"
     check_case(case, model, nested_graphs(case), NGNN_NAMES)
 
@@ -260,16 +259,19 @@ NGNN_ZINC_NAMES = renamer(
 def test_ngnn_zinc(path: Path, dtype: torch.dtype) -> None:
     case = Case(path, dtype)
     meta = case.meta
-    model = NGNNZinc(
+    inputs = Inputs(
         tables(case, r"node_type_embedding\.weight"),
         tables(case, r"convs\.0\.edge_encoder\.weight"),
-        channels=meta["channels"],
         outputs=outputs(case),
-        layers=meta["layers"],
-        height=meta["height"],
-        resistance=meta["resistance"],
-        pool={"mean": "mean", "center": "root"}[meta["subgraph_pool"]],
     )
+    settings = {
+        "channels": meta["channels"],
+        "layers": meta["layers"],
+        "height": meta["height"],
+        "resistance": meta["resistance"],
+        "pool": {"mean": "mean", "center": "root"}[meta["subgraph_pool"]],
+    }
+    model = build_model("ngnn-zinc", settings, inputs)
     assert meta["graph_pool"] == "mean", "the network knows no other"
     assert meta["residual"], "the network always has it"
     check_case(case, model, nested_graphs(case), NGNN_ZINC_NAMES)
@@ -294,14 +296,17 @@ NGNN_SUN_NAMES = renamer(
 def test_ngnn_sun(path: Path, dtype: torch.dtype) -> None:
     case = Case(path, dtype)
     meta = case.meta
-    model = NGNNSun(
+    inputs = Inputs(
         tables(case, r"subgraph_gnn\.gnn_node\.atom_encoder\.enc\.weight"),
         tables(case, r"subgraph_gnn\.gnn_node\.convs\.0\.bond_encoder\.weight"),
-        channels=meta["channels"],
         outputs=outputs(case),
-        layers=meta["layers"],
-        hops=meta["hops"],
     )
+    settings = {
+        "channels": meta["channels"],
+        "layers": meta["layers"],
+        "hops": meta["hops"],
+    }
+    model = build_model("ngnn-sun", settings, inputs)
     assert (meta["jk"], meta["residual"]) == ("concat", False), "the network knows no other"
     graphs = Graphs.of(case.batch())
     bag = model.copies(graphs)
@@ -348,15 +353,9 @@ def ways(deck: Deck) -> Tensor:
 def test_reconstruction(path: Path, dtype: torch.dtype) -> None:
     case = Case(path, dtype)
     meta = case.meta
-    model = ReconstructionGNN(
-        Features((meta["node_types"],)),
-        Features((meta["edge_types"],)),
-        RandomDeck(meta["removed"], meta["sample_size"]),
-        base=meta["base"],
-        channels=meta["channels"],
-        outputs=meta["outputs"],
-        layers=meta["layers"],
-    )
+    inputs = Inputs(Features((meta["node_types"],)), Features((meta["edge_types"],)), outputs=meta["outputs"])
+    settings = {name: meta[name] for name in ("removed", "base", "channels", "layers")}
+    model = build_model("reconstruction", settings | {"deck_size": meta["sample_size"]}, inputs)
     graphs, deck = Graphs.of(case.batch()), deck_of(case)
     check_case(case, model, graphs, RECONSTRUCTION_NAMES, lambda: model.predict(graphs, deck))
 

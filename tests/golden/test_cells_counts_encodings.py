@@ -21,11 +21,9 @@ from policylearn.data.transforms.cycle_codes import CycleCodes
 from policylearn.data.transforms.laplacian_encoding import LaplacianEncoding
 from policylearn.data.transforms.walk_encoding import WalkEncoding
 from policylearn.models import Inputs, build_model
-from policylearn.models.systems.cin import CIN
-from policylearn.models.systems.gin_pe import LAPLACIAN, WALKS, EncodedGIN
-from policylearn.models.systems.gsn import CODES, GSN
+from policylearn.models.systems.gin_pe import LAPLACIAN, WALKS, EncodedGIN, EncodedGINSettings
+from policylearn.models.systems.gsn import CODES, GSN, GSNSettings
 from policylearn.models.systems.hymn import TERMS, TIES, HyMNSettings, centrality
-from policylearn.models.systems.pna import PNA
 from policylearn.policies import RankedPolicy
 from tests.golden.case import OUTPUTS, Case, cases_of, check_evaluation, check_training, close, packed
 
@@ -49,14 +47,13 @@ def same(name: str) -> str:
 
 def gsn_case(path: Path, dtype: torch.dtype) -> tuple[Case, GSN, Batch]:
     case = Case(path, dtype)
-    model = GSN(
+    inputs = Inputs(
         case.features("node_features"),
         case.features("edge_features"),
-        case.meta["id_vocabulary_sizes"],
-        layers=case.meta["layers"],
-        channels=case.meta["channels"],
         outputs=case.meta["output"],
+        learned={"cycle_codes": {"vocabularies": [range(size) for size in case.meta["id_vocabulary_sizes"]]}},
     )
+    model = GSN(GSNSettings(layers=case.meta["layers"], channels=case.meta["channels"]), inputs)
     case.load(model)
     return case, model, case.batch(**{CODES: case["codes"]})
 
@@ -98,20 +95,15 @@ def test_pna(path: Path, dtype: torch.dtype) -> None:
     assert meta["scalers"] == ["identity", "amplification", "attenuation"]
     assert meta["residual"]
     assert meta["graph_norm"]
-    model = PNA(
+    inputs = Inputs(
         case.features("node_features"),
         case.features("edge_features"),
-        float(case["average_log_degree"]),
-        layers=meta["layers"],
-        channels=meta["channels"],
-        last_channels=meta["last_channels"],
-        edge_channels=meta["edge_channels"],
-        towers=meta["towers"],
-        divide_input=meta["divide_input_first"],
-        divide_last_input=meta["divide_input_last"],
-        dropout=0.0,
         outputs=meta["output"],
+        learned={"mean_log_degree": {"mean": float(case["average_log_degree"])}},
     )
+    same_names = ("layers", "channels", "last_channels", "edge_channels", "towers")
+    divide = {"divide_input": meta["divide_input_first"], "divide_last_input": meta["divide_input_last"]}
+    model = build_model("pna", {name: meta[name] for name in same_names} | divide, inputs)
     case.load(model, tables)
     graphs = Graphs.of(case.batch())
     with torch.no_grad():
@@ -124,17 +116,15 @@ def test_pna(path: Path, dtype: torch.dtype) -> None:
 def test_gin_with_encodings(path: Path, dtype: torch.dtype) -> None:
     case = Case(path, dtype)
     meta = case.meta
-    model = EncodedGIN(
-        case.features("node_features"),
+    settings = EncodedGINSettings(
         walk_steps=meta["rw_steps"],
         eigenvectors=meta["laplacian_vectors"],
         encoding_channels=meta["pe_channels"],
         layers=meta["layers"],
         channels=meta["channels"],
         set2set_steps=int(meta["pooling"].removeprefix("set2set-")),
-        dropout=0.0,
-        outputs=meta["output"],
     )
+    model = EncodedGIN(settings, Inputs(case.features("node_features"), outputs=meta["output"]))
     case.load(model)
     graphs = Graphs.of(case.batch(**{WALKS: case["rwse"], LAPLACIAN: case["lappe"]}))
     with torch.no_grad():
@@ -175,21 +165,17 @@ def test_cin_and_sin(path: Path, dtype: torch.dtype) -> None:
     case = Case(path, dtype)
     meta = case.meta
     assert meta["sum_over_dimensions"] == "sum"
-    model = CIN(
-        case.features("node_features"),
-        case.features("edge_features"),
-        cell_features=meta["cell_features_from"].removeprefix("nodes-"),
-        layers=meta["layers"],
-        channels=meta["channels"],
-        norm={"bn": "batch", "id": "none"}[meta["norm"]],
-        coboundary=meta["coboundary_in_message"],
-        jumping=meta["jumping_knowledge"] == "cat",
-        pooling=meta["pooling"],
-        input_dropout=0.0,
-        layer_dropout=0.0,
-        head_dropout=0.0,
-        outputs=meta["output"],
-    )
+    settings = {
+        "cell_features": meta["cell_features_from"].removeprefix("nodes-"),
+        "layers": meta["layers"],
+        "channels": meta["channels"],
+        "norm": {"bn": "batch", "id": "none"}[meta["norm"]],
+        "coboundary": meta["coboundary_in_message"],
+        "jumping": meta["jumping_knowledge"] == "cat",
+        "pooling": meta["pooling"],
+    }
+    inputs = Inputs(case.features("node_features"), case.features("edge_features"), outputs=meta["output"])
+    model = build_model("cin", settings, inputs)
     case.load(model, tables)
     graphs, cells = cell_structures(case)
     # Sorted by graph, as a dataset holds them: `cell_column` points into these columns.

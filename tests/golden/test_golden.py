@@ -12,9 +12,9 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Batch
 
-from policylearn.bags import Selection
+from policylearn.bags import Graphs, Selection
 from policylearn.models import Inputs, SubgraphGNN, build_model
-from policylearn.nn import Features, Graphs
+from policylearn.nn import Features
 from policylearn.policies import FullPolicy, LearnedPolicy
 from tests.golden.location import GOLDEN
 

@@ -9,9 +9,9 @@ import torch
 from torch import Tensor, nn
 from torch_geometric.data import Data
 
-from policylearn.bags import NO_PICK, Bag, Selection
+from policylearn.bags import NO_PICK, Bag, Graphs, Selection
 from policylearn.models import SubgraphGNN
-from policylearn.nn import CopiesThenNodes, Graphs
+from policylearn.nn import CopiesThenNodes
 from policylearn.policies import LearnedPolicy, NoPolicy, RandomPolicy
 from tests.graphs import POLICIES, batch_of, data_of, molecules, small_model
 

@@ -12,9 +12,9 @@ from torch import Tensor, nn
 from torch_geometric.data import Batch, Data
 from torch_geometric.nn import GINConv, GINEConv
 
-from policylearn.bags import Selection
+from policylearn.bags import Graphs, Selection
 from policylearn.models import SubgraphGNN
-from policylearn.nn import GIN, Features, Graphs, SingleStreamEncoder
+from policylearn.nn import GIN, Features, SingleStreamEncoder
 from policylearn.policies import LearnedPolicy
 from tests.graphs import BONDS, POLICIES, batch_of, molecules, permuted, random_graphs, small_model, symmetric_graphs
 

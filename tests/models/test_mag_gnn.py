@@ -9,7 +9,7 @@ from torch import Tensor
 
 from policylearn.bags import Graphs
 from policylearn.models import Inputs
-from policylearn.models.systems.mag_gnn import MAGGNN, MAGGNNSettings, build
+from policylearn.models.systems.mag_gnn import MAGGNN, MAGGNNSettings
 from policylearn.nn import Features
 from policylearn.nn.tuple_layers import tuple_bag
 from policylearn.policies.tuple_agent import Moves, Replay
@@ -21,7 +21,7 @@ SMALL = {"tuples": 3, "size": 2, "moves": 2, "layers": 2, "channels": 6}
 def model_of(seed: int = 0, **changes: object) -> MAGGNN:
     torch.manual_seed(seed)
     settings = MAGGNNSettings(**SMALL | changes)  # type: ignore[arg-type]
-    return build(settings, Inputs(Features((ATOMS,)), Features((BONDS,)))).double()
+    return MAGGNN(settings, Inputs(Features((ATOMS,)), Features((BONDS,)))).double()
 
 
 def terms(outputs: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:

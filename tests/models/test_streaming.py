@@ -9,10 +9,9 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from policylearn.bags import Bag
+from policylearn.bags import Bag, Graphs
 from policylearn.data import PackedGraphs, data_root, make_batch
 from policylearn.models import Inputs, SubgraphGNN, build_model
-from policylearn.nn import Graphs
 from tests.graphs import batch_of, molecules, small_model, symmetric_graphs
 
 REDDIT = "reddit-binary.npz"

@@ -7,8 +7,8 @@ import torch
 from torch import nn
 from torch_geometric.nn import GATv2Conv, GCNConv, GINConv, GINEConv, MessagePassing, SAGEConv
 
-from policylearn.bags import Bag, Selection, mark_nodes
-from policylearn.nn import GIN, CategoricalEdges, Graphs, NoNorm, PyGConv, RealEdges
+from policylearn.bags import Bag, Graphs, Selection, mark_nodes
+from policylearn.nn import GIN, CategoricalEdges, NoNorm, PyGConv, RealEdges
 from policylearn.policies import FullPolicy
 from tests.graphs import BONDS, batch_of, molecules, small_model
 

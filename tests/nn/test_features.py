@@ -6,7 +6,8 @@ import pytest
 import torch
 from torch_geometric.data import Data
 
-from policylearn.nn import CategoricalEdges, Features, Graphs, NodeEncoder
+from policylearn.bags import Graphs
+from policylearn.nn import CategoricalEdges, Features, NodeEncoder
 
 
 def graphs(x: torch.Tensor, x_real: torch.Tensor | None = None) -> Graphs:

@@ -9,9 +9,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from policylearn.bags import Members, Selection
+from policylearn.bags import Graphs, Members, Selection
 from policylearn.models import SubgraphGNN
-from policylearn.nn import Graphs
 from policylearn.policies import Evidence, LearnedPolicy, Reinforce, StraightThrough
 from policylearn.policies.estimators.reinforce import RIDGE, advantages, residuals
 from tests.graphs import batch_of, data_of, molecules, repeated, small_model

@@ -6,9 +6,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from policylearn.bags import Selection, mark_nodes
+from policylearn.bags import Graphs, Selection, mark_nodes
 from policylearn.models import SubgraphGNN
-from policylearn.nn import Graphs
 from policylearn.policies import LearnedPolicy
 from policylearn.settings import ConfigError
 from tests.graphs import batch_of, molecules, repeated, small_model

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import torch
 
-from policylearn.nn import Graphs
+from policylearn.bags import Graphs
 from policylearn.policies import RandomPolicy
 from tests.graphs import batch_of, molecules, permuted, repeated, symmetric_graphs
 

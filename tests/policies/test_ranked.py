@@ -4,7 +4,7 @@ import networkx as nx
 import pytest
 import torch
 
-from policylearn.nn import Graphs
+from policylearn.bags import Graphs
 from policylearn.policies import RankedPolicy, degree, ranked, subgraph_centrality
 from tests.graphs import batch_of, data_of, molecules
 

@@ -19,7 +19,7 @@ from sklearn.utils import estimator_checks
 import policylearn
 from policylearn import PolicyLearnClassifier, PolicyLearnRegressor
 from policylearn.data import DataError, make_data, pack_molecules
-from policylearn.data.molecules import featurise_many
+from policylearn.data.molecules import featurise
 from tests.training.molecules import molesol
 
 TINY = {"epochs": 2, "channels": 8, "layers": 2, "batch_size": 16}
@@ -63,7 +63,7 @@ def test_every_form_of_input_agrees(
     forms = (np.array(smiles), np.array(smiles, dtype=object)[:, None], pd.Series(smiles), pd.DataFrame({"a": smiles}))
     for form in forms:
         np.testing.assert_allclose(regressor.predict(form), expected, atol=1e-5)
-    packed = pack_molecules(list(featurise_many(smiles)))
+    packed = pack_molecules([featurise(text) for text in smiles])
     graphs = [make_data(packed, graph) for graph in range(len(packed))]
     with pytest.raises(ValueError, match="SMILES"):
         regressor.predict(graphs)

@@ -13,7 +13,7 @@ from torch_geometric.data import Batch, Data
 
 import policylearn
 from policylearn.data import DataError, PackedGraphs, make_batch, make_data, pack_molecules
-from policylearn.data.molecules import featurise_many
+from policylearn.data.molecules import featurise
 from policylearn.prediction import Predictor, load
 from policylearn.prediction.input_graphs import pack_items
 from policylearn.prediction.predictor import BatchWarning
@@ -57,7 +57,7 @@ def test_the_batch_size_plays_no_part(predictor: Predictor, unseen: list[str]) -
 
 
 def test_every_form_of_input_agrees(predictor: Predictor, unseen: list[str]) -> None:
-    packed = pack_molecules(list(featurise_many(unseen)))
+    packed = pack_molecules([featurise(text) for text in unseen])
     each = [make_data(packed, graph) for graph in range(len(packed))]
     batch = Batch.from_data_list(each)
     by_hand = Batch(
@@ -76,7 +76,7 @@ def test_every_form_of_input_agrees(predictor: Predictor, unseen: list[str]) -> 
 
 
 def test_answers_are_the_models_own_in_the_units_of_the_data(predictor: Predictor, unseen: list[str]) -> None:
-    batch = make_batch(pack_molecules(list(featurise_many(unseen))), range(len(unseen)))
+    batch = make_batch(pack_molecules([featurise(text) for text in unseen]), range(len(unseen)))
     with torch.inference_mode():
         output = predictor.model(batch)
         roots = predictor.model.select(batch).roots
@@ -135,7 +135,7 @@ def test_other_policies_predict_too(policy: str, table: Path, unseen: list[str],
     np.testing.assert_allclose(together.values, alone.values, **CLOSE)
     assert together.picks == alone.picks
     assert {len(picks) for picks in alone.picks} == {"random": {2}, "none": {0}}.get(
-        policy, {len(graph.x) for graph in featurise_many(unseen)}
+        policy, {len(graph.x) for graph in map(featurise, unseen)}
     )
 
 

@@ -210,6 +210,15 @@ def test_history_is_written_as_it_goes_and_counts_from_one(graphs: Path, tmp_pat
     assert 1 <= done.metrics["best_epoch"] <= 3
 
 
+def test_more_picks_than_nodes_are_the_largest_graph(graphs: Path, tmp_path: Path) -> None:
+    config = tiny_config(graphs, selection={"name": "random", "picks": 1000}, fit={"epochs": 1})
+    source = load_source(config.data)
+    largest = int(source.dataset.graphs.num_nodes.max())
+    with pytest.warns(RunNote, match="T = 1000"):
+        done = fit(config, source, tmp_path / "run")
+    assert done.metrics["picks"] == load_run(tmp_path / "run").config.system["selection"]["picks"] == largest
+
+
 def test_a_gpu_that_is_not_there_is_said_before_anything_is_written(graphs: Path, tmp_path: Path) -> None:
     if torch.cuda.is_available() or torch.backends.mps.is_available():
         pytest.skip("there is a GPU")
@@ -258,7 +267,7 @@ def test_module_needs_no_trainer_for_its_metric(graphs: Path) -> None:
     config = tiny_config(graphs)
     task = load_source(config.data).dataset.task
     module = RunModule(torch.nn.Linear(1, 1), task, config.optim, unscored=("valid",))
-    assert type(module.metrics["valid"]).__name__ == "MeanLoss"
+    assert module.metrics["valid"].what == "loss"
 
 
 def test_paths_may_be_text_everywhere(finished: Path, graphs: Path, tmp_path: Path) -> None:

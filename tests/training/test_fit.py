@@ -22,6 +22,7 @@ from policylearn.training.folds import read_history
 from policylearn.training.module import RunModule
 from policylearn.training.prepared_data import prepare_data
 from policylearn.training.runs import make_model
+from tests.training.step_log import StepLog, first_difference
 from tests.training.tiny import tiny_config, write_graphs
 
 
@@ -49,10 +50,15 @@ def test_every_policy_learns_something(policy: str, graphs: Path, tmp_path: Path
 
 
 @pytest.fixture(scope="module")
-def run(graphs: Path) -> tuple[RunConfig, Fitted]:
+def log() -> StepLog:
+    return StepLog()
+
+
+@pytest.fixture(scope="module")
+def run(graphs: Path, log: StepLog) -> tuple[RunConfig, Fitted]:
     """A run of eight epochs whose last one is not its best."""
     config = tiny_config(graphs, optim={"learning_rate": 0.05}, fit={"epochs": 8, "evaluation_batch_size": 5})
-    return config, fit(config, load_source(config.data), graphs.parent / "run")
+    return config, fit(config, load_source(config.data), graphs.parent / "run", callbacks=[log])
 
 
 def test_the_run_folder_holds_what_is_needed(run: tuple[RunConfig, Fitted]) -> None:
@@ -90,10 +96,11 @@ def test_the_last_epochs_weights_are_kept_where_that_is_asked_for(
     assert done.metrics["valid"] == pytest.approx(curve[-1], abs=1e-7)
 
 
-def test_the_same_seed_gives_the_same_run(run: tuple[RunConfig, Fitted], tmp_path: Path) -> None:
+def test_the_same_seed_gives_the_same_run(run: tuple[RunConfig, Fitted], log: StepLog, tmp_path: Path) -> None:
     config, first = run
-    source = load_source(config.data)
-    again = fit(config, source, tmp_path / "again").folder
+    source, second = load_source(config.data), StepLog()
+    again = fit(config, source, tmp_path / "again", callbacks=[second]).folder
+    assert first_difference(log.steps, second.steps) == ""
     assert same(weights(first.folder), weights(again))
     other = fit(with_setting(config, "fit.seed", 1), source, tmp_path / "other").folder
     assert not same(weights(again), weights(other))

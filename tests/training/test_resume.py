@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import signal
 import subprocess
 import sys
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -16,83 +19,115 @@ from safetensors.torch import load_file
 from policylearn.settings import RunConfig, to_yaml
 from policylearn.training import fit, load_source
 from policylearn.training.checkpoints import epochs_kept, is_whole, newest_readable
+from tests.training.step_log import StepLog, first_difference
 from tests.training.tiny import tiny_config, write_graphs
 
 SCRIPT = """
-import sys, time
+import json, sys
 from pathlib import Path
-import lightning
 from policylearn.training import fit, load_source
 from policylearn.settings import read_config
+from tests.training.step_log import StepLog
 
-class Slow(lightning.Callback):
+class WaitingLog(StepLog):
     def on_train_batch_end(self, *args):
-        print("step", flush=True)
-        time.sleep(float(sys.argv[3]))
+        super().on_train_batch_end(*args)
+        print(json.dumps(self.steps[-1]), flush=True)
+        sys.stdin.readline()  # so that nothing depends on who is faster
 
 config = read_config(Path(sys.argv[1]))
-fit(config, load_source(config.data), Path(sys.argv[2]), resume=True, callbacks=[Slow()])
+fit(config, load_source(config.data), Path(sys.argv[2]), resume=True, callbacks=[WaitingLog()])
 """
 
 
+@dataclass(frozen=True)
+class Logged:
+    """A run with its steps."""
+
+    folder: Path
+    steps: list[dict[str, Any]]
+
+
 @pytest.fixture(scope="module")
-def reference(tmp_path_factory: pytest.TempPathFactory) -> tuple[RunConfig, Path]:
+def reference(tmp_path_factory: pytest.TempPathFactory) -> tuple[RunConfig, Logged]:
     """An uninterrupted run."""
     folder = tmp_path_factory.mktemp("reference")
     config = tiny_config(write_graphs(folder / "tiny.npz"), fit={"epochs": 8, "calibration_batches": 1})
     (folder / "config.yaml").write_text(to_yaml(config))
-    return config, fit(config, load_source(config.data), folder / "run").folder
+    return config, logged_fit(config, folder / "run", resume=False)
 
 
-def assert_same_run(a: Path, b: Path) -> None:
-    one, other = load_file(a / "model.safetensors"), load_file(b / "model.safetensors")
+def logged_fit(config: RunConfig, folder: Path, *, resume: bool = True) -> Logged:
+    log = StepLog()
+    fit(config, load_source(config.data), folder, resume=resume, callbacks=[log])
+    return Logged(folder, log.steps)
+
+
+def assert_same_run(a: Logged, b: Logged) -> None:
+    assert first_difference(a.steps, b.steps) == ""
+    one, other = load_file(a.folder / "model.safetensors"), load_file(b.folder / "model.safetensors")
     assert one.keys() == other.keys()
-    assert all(torch.equal(one[name], other[name]) for name in one)
-    strip = [[line.split(",")[:4] for line in (run / "history.csv").read_text().splitlines()] for run in (a, b)]
+    assert [name for name in one if not torch.equal(one[name], other[name])] == []
+    strip = [[line.split(",")[:4] for line in (run.folder / "history.csv").read_text().splitlines()] for run in (a, b)]
     assert strip[0] == strip[1]
 
 
 @pytest.fixture(scope="module")
-def killed(reference: tuple[RunConfig, Path]) -> Path:
-    """The same run, killed in the middle of its fourth epoch."""
-    _, whole = reference
-    folder = whole.parent / "killed"
-    command = [sys.executable, "-c", SCRIPT, str(whole.parent / "config.yaml"), str(folder)]
-    process = subprocess.Popen(
-        [*command, "0.05"], stdout=subprocess.PIPE, text=True, env=os.environ | {"OMP_NUM_THREADS": "1"}
-    )
-    assert process.stdout is not None
-    for _ in range(11):
-        assert process.stdout.readline() == "step\n"
-    process.send_signal(signal.SIGKILL)
-    assert process.wait() == -signal.SIGKILL
-    process.stdout.close()
+def killed(reference: tuple[RunConfig, Logged]) -> Logged:
+    """The same run, killed in the middle of its fourth epoch, while it waits."""
+    home = reference[1].folder.parent
+    folder, root = home / "killed", str(Path(__file__).parents[2])
+    command = [sys.executable, "-c", SCRIPT, str(home / "config.yaml"), str(folder)]
+    environment = os.environ | {"OMP_NUM_THREADS": "1", "PYTHONPATH": root}
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        steps = []
+        for number in range(11):
+            steps.append(json.loads(process.stdout.readline()))
+            if number < 10:
+                process.stdin.write("\n")
+                process.stdin.flush()
+        process.send_signal(signal.SIGKILL)
+        assert process.wait() == -signal.SIGKILL
     assert not (folder / "metrics.json").exists()
-    return folder
+    return Logged(folder, steps)
 
 
-def test_kill_and_resume_is_bit_identical(reference: tuple[RunConfig, Path], killed: Path, tmp_path: Path) -> None:
+def test_kill_and_resume_is_bit_identical(reference: tuple[RunConfig, Logged], killed: Logged, tmp_path: Path) -> None:
     config, whole = reference
-    run = shutil.copytree(killed, tmp_path / "run")
+    assert first_difference(killed.steps, whole.steps) == ""
+    run = shutil.copytree(killed.folder, tmp_path / "run")
     assert epochs_kept(run / "checkpoints") == 3
-    fit(config, load_source(config.data), run, resume=True)
-    assert_same_run(run, whole)
+    assert_same_run(logged_fit(config, run), whole)
 
 
-def test_a_truncated_checkpoint_is_passed_over(reference: tuple[RunConfig, Path], killed: Path, tmp_path: Path) -> None:
+def test_a_truncated_checkpoint_is_passed_over(
+    reference: tuple[RunConfig, Logged], killed: Logged, tmp_path: Path
+) -> None:
     config, whole = reference
-    folder = shutil.copytree(killed, tmp_path / "run") / "checkpoints"
+    folder = shutil.copytree(killed.folder, tmp_path / "run") / "checkpoints"
     last = folder / "last.ckpt"
     last.write_bytes((folder / "previous.ckpt").read_bytes()[:-1000])
     assert not is_whole(last)
     assert newest_readable(folder) == folder / "previous.ckpt"
-    fit(config, load_source(config.data), tmp_path / "run", resume=True)
-    assert_same_run(tmp_path / "run", whole)
+    assert_same_run(logged_fit(config, tmp_path / "run"), whole)
 
 
-def test_without_any_checkpoint_a_resumed_run_starts_anew(reference: tuple[RunConfig, Path], tmp_path: Path) -> None:
+def test_without_any_checkpoint_a_resumed_run_starts_anew(reference: tuple[RunConfig, Logged], tmp_path: Path) -> None:
     config, whole = reference
     (tmp_path / "run" / "checkpoints").mkdir(parents=True)
     (tmp_path / "run" / "checkpoints" / "last.ckpt").write_bytes(b"nothing")
-    fit(config, load_source(config.data), tmp_path / "run", resume=True)
-    assert_same_run(tmp_path / "run", whole)
+    assert_same_run(logged_fit(config, tmp_path / "run"), whole)
+
+
+def test_a_log_says_where_runs_part(reference: tuple[RunConfig, Logged]) -> None:
+    steps = reference[1].steps
+    changed = [step | {"gradients": step["gradients"] | {"head.lin1.weight": "other"}} for step in steps[5:]]
+    assert first_difference(steps, steps) == ""
+    said = first_difference(steps, changed)
+    assert str(steps[5]["step"]) in said
+    assert "head.lin1.weight" in said
+    assert "layouts" in said

@@ -28,6 +28,8 @@ RUNS = {
         "neighbours",
         "--data.transforms",
         "{degrees: {divisor: 2}}",
+        "--data.workers",
+        "2",
         *SMALL,
     ],
     "estimator": ["--estimator", "plain_reinforce", "--selection.scale", "0.5", *SMALL],

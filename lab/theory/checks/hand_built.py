@@ -20,11 +20,12 @@ from lab.theory.weights import (
     random_one_shot,
     table_one_shot,
 )
+from policylearn.bags import Graphs
 from policylearn.data import PackedGraphs, make_batch
 from policylearn.data.synthetic import csl_members, join, shuffle_nodes, union_family
 from policylearn.data.synthetic.assembly import pack_edges
 from policylearn.demo.learning import covered
-from policylearn.nn import Graphs, segment_log_softmax
+from policylearn.nn import segment_log_softmax
 from policylearn.policies import NoPolicy
 
 ORDERS = 5

@@ -18,11 +18,11 @@ from lab.theory.chance import (
 )
 from lab.theory.checks.record import Measured, check
 from lab.theory.weights import draw_weights, random_one_shot
-from policylearn.bags import Selection
+from policylearn.bags import Graphs, Selection
 from policylearn.data import make_batch
 from policylearn.data.synthetic import csl_members, csl_unions, union_family
 from policylearn.demo.learning import covered
-from policylearn.nn import Graphs, NetworkConfig, segment_argmax, segment_log_softmax
+from policylearn.nn import NetworkConfig, segment_argmax, segment_log_softmax
 from policylearn.policies import RandomPolicy
 from policylearn.settings import ConvName, NormKind
 

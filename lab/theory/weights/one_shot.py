@@ -11,11 +11,10 @@ from torch import Tensor, nn
 from torch_geometric.nn import GraphConv
 
 from lab.theory.weights.drawn import draw_weights
-from policylearn.bags import mark_nodes
+from policylearn.bags import Graphs, mark_nodes
 from policylearn.nn import (
     CopyPool,
     Features,
-    Graphs,
     NodeEncoder,
     NoNorm,
     PyGConv,

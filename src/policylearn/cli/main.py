@@ -9,7 +9,7 @@ from importlib.metadata import version
 from types import TracebackType
 from typing import Any
 
-from cyclopts import App, CycloptsError, UnusedCliTokensError
+from cyclopts import App, CycloptsError, MissingArgumentError, Parameter, UnusedCliTokensError
 
 from policylearn.cli.registry import VERBS
 from policylearn.registry import import_file
@@ -29,6 +29,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     about = (
         "Subgraph GNNs made cheap: learn which few marked copies of a graph to look at.\n\n"
+        "To begin: 'policylearn demo', or 'policylearn train table.csv --target COLUMN' with a table of SMILES.\n\n"
         f"{PLUGIN} FILE before a verb imports a Python file that registers parts of your own ({PLUGINS} does the same)."
     )
     return run_command("policylearn", about, VERBS, argv)
@@ -56,6 +57,10 @@ def run_command(
     except UnusedCliTokensError as error:
         sys.stderr.write(f"error: unexpected argument '{(error.unused_tokens or [''])[0]}'; see --help\n")
         return BAD_INPUT
+    except MissingArgumentError as error:
+        way_out = f"see '{' '.join([name, *(error.command_chain or ())])} --help'"
+        sys.stderr.write(f"error: {str(error).rstrip('.')}; {way_out}\n")
+        return BAD_INPUT
     except CycloptsError as error:
         sys.stderr.write(f"error: {error}\n")
         return BAD_INPUT
@@ -68,7 +73,13 @@ def run_command(
 
 def make_app(name: str, about: str, verbs: Mapping[str, Callable[..., Any]]) -> App:
     """The parser of a command."""
-    app = App(name=name, help=about, version=f"{name} {version('policylearn')}", result_action="return_value")
+    app = App(
+        name=name,
+        help=about,
+        version=f"{name} {version('policylearn')}",
+        result_action="return_value",
+        default_parameter=Parameter(negative_iterable=()),  # no --empty-NAME beside options that take several values
+    )
     groups: dict[str, App] = {}
     for path, function in sorted(verbs.items()):
         first, _, second = path.partition(" ")

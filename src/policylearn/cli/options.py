@@ -32,6 +32,8 @@ SHORT_FOR = {
     "seed": "fit.seed",
     "devices": "fit.devices",
     "accelerator": "fit.accelerator",
+    "start": "fit.start",
+    "freeze": "fit.freeze",
 }
 
 
@@ -64,11 +66,15 @@ class RunOptions:
     """Number of processes or GPUs."""
     accelerator: Literal["auto", "cpu", "gpu"] | None = None
     """What to run on."""
+    start: Annotated[str | None, Parameter(name="--from")] = None
+    """A run folder or packed file whose encoder to start from, for other data or targets."""
+    freeze: Flag = False
+    """With --from: train the head alone."""
 
     def settings(self) -> dict[str, Any]:
         """The options that were given, by the names of settings."""
         given = {one.name: getattr(self, one.name) for one in fields(self)}
-        return {SHORT_FOR.get(name, name): value for name, value in given.items() if value not in (None, ())}
+        return {SHORT_FOR.get(name, name): value for name, value in given.items() if value not in (None, (), False)}
 
 
 def make_config(

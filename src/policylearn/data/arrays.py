@@ -61,28 +61,33 @@ def digest(arrays: Mapping[str, Array], words: str = "") -> str:
     return found.hexdigest()
 
 
+def pointer(lengths: Array | Sequence[int]) -> Array:
+    """Where each piece starts when pieces of these lengths lie one after the other, with the total at the end."""
+    return np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
+
+
 def as_table(values: Array) -> Array:
     """A flat list as a table of one column, ``(R,)`` -> ``(R, 1)``; a table stays as it is, even without rows."""
     return values[:, None] if values.ndim == 1 else values
 
 
-def check_pointer(pointer: Array, total: int, name: str, of: str, source: str) -> None:
-    """Raise unless ``pointer`` rises from 0 to ``total``."""
-    if pointer.ndim != 1 or len(pointer) == 0 or not np.issubdtype(pointer.dtype, np.integer):
-        raise DataError(f"{source}: '{name}' must be a list of integers with G + 1 entries, got shape {pointer.shape}")
-    falls = np.flatnonzero(np.diff(pointer.astype(np.int64)) < 0)
+def check_pointer(starts: Array, total: int, name: str, of: str, source: str) -> None:
+    """Raise unless ``starts`` rises from 0 to ``total``."""
+    if starts.ndim != 1 or len(starts) == 0 or not np.issubdtype(starts.dtype, np.integer):
+        raise DataError(f"{source}: '{name}' must be a list of integers with G + 1 entries, got shape {starts.shape}")
+    falls = np.flatnonzero(np.diff(starts.astype(np.int64)) < 0)
     if len(falls):
         raise DataError(
-            f"{source}: '{name}' falls from {pointer[falls[0]]} to {pointer[falls[0] + 1]} at graph {falls[0]}"
+            f"{source}: '{name}' falls from {starts[falls[0]]} to {starts[falls[0] + 1]} at graph {falls[0]}"
         )
-    if pointer[0] != 0 or pointer[-1] != total:
+    if starts[0] != 0 or starts[-1] != total:
         raise DataError(
-            f"{source}: '{name}' runs from {pointer[0]} to {pointer[-1]}, but '{of}' has {total} rows;"
+            f"{source}: '{name}' runs from {starts[0]} to {starts[-1]}, but '{of}' has {total} rows;"
             f" it must start at 0 and end at {total}"
         )
 
 
-def check_finite(values: Array, pointer: Array, name: str, source: str) -> None:
+def check_finite(values: Array, starts: Array, name: str, source: str) -> None:
     """Raise a `DataError` that names graph, row and column of the first value that is NaN or infinite."""
     if not np.issubdtype(values.dtype, np.floating):
         return
@@ -90,8 +95,8 @@ def check_finite(values: Array, pointer: Array, name: str, source: str) -> None:
     bad = np.argwhere(~np.isfinite(table))
     if len(bad):
         row, column = (int(i) for i in bad[0])
-        graph = int(np.searchsorted(pointer, row, side="right")) - 1
+        graph = int(np.searchsorted(starts, row, side="right")) - 1
         raise DataError(
-            f"{source}: graph {graph}, {name} row {row - int(pointer[graph])}, column {column} is"
+            f"{source}: graph {graph}, {name} row {row - int(starts[graph])}, column {column} is"
             f" {table[row, column]}; fill in or drop missing features before packing"
         )

@@ -89,8 +89,7 @@ def load_dataset(
 
 def draw_family(name: str, target: str | None, generator: np.random.Generator) -> Dataset:
     """A dataset of a synthetic family, with all its targets or the one asked for."""
-    drawn = synthetic_dataset(name, generator)
-    graphs, task = drawn.graphs, drawn.task
+    graphs, task = synthetic_dataset(name, generator)
     if target is not None and len(task.targets) == 1:
         refuse_target(name, target)
     if target is not None:

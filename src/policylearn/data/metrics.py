@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 import numpy as np
 import torch
 from torch import Tensor
@@ -15,15 +12,12 @@ from policylearn.data.packed import Array, DataError
 from policylearn.data.tasks import Task
 
 
-def build_metric(task: Task) -> Metric:
-    """The metric of a task; ``update(output, y)`` takes raw network outputs and targets as they are stored."""
-    metrics: dict[str, Callable[[Task], Metric]] = {
-        "mae": MeanAbsoluteError,
-        "rmse": RootMeanSquaredError,
-        "accuracy": Accuracy,
-        "rocauc": RocAuc,
-    }
-    return metrics[task.metric](task)
+def build_metric(task: Task, *, loss: bool = False) -> Metric:
+    """The metric of a task, or its loss, which chooses the epoch where the metric cannot.
+
+    ``update(output, y)`` takes raw network outputs and targets as they are stored.
+    """
+    return RocAuc(task) if task.metric == "rocauc" and not loss else ColumnMean(task, "loss" if loss else task.metric)
 
 
 def why_unscored(task: Task, y: Array) -> str | None:
@@ -48,26 +42,23 @@ def why_unscored(task: Task, y: Array) -> str | None:
     return f"all its labels are {task.classes[only[0]] if task.classes else only[0]}, and ROC-AUC needs both"
 
 
-class _TaskMetric(Metric):
-    """A metric that knows how its task stores targets.
-
-    Args:
-        task: whose scaling and direction apply.
-    """
+class TaskMetric(Metric):
+    """A metric that knows how its task stores targets."""
 
     is_differentiable = False
     full_state_update = False
 
-    def __init__(self, task: Task, **kwargs: Any) -> None:
-        super().__init__(**kwargs)
+    def __init__(self, task: Task) -> None:
+        super().__init__()
         self.task = task
 
-    def columns(self, output: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
-        """Outputs and targets side by side, in the units that are reported.
+    @property
+    def higher_is_better(self) -> bool:  # type: ignore[override]
+        """Whether a larger value is a better one."""
+        return self.task.higher_is_better
 
-        Shapes:
-            both ``(R, K)``.
-        """
+    def columns(self, output: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
+        """Outputs and targets side by side, in the units that are reported, ``(R, K)`` both."""
         target = y.reshape(len(output), -1)
         if target.shape != output.shape:
             raise DataError(
@@ -79,104 +70,62 @@ class _TaskMetric(Metric):
         return output, self.task.scale(target).to(output.dtype)
 
 
-class _ColumnMean(_TaskMetric):
-    """Sums and counts of one value per label, column by column; a missing label (NaN) counts nowhere."""
+class ColumnMean(TaskMetric):
+    """A mean over the labels of each column, then over the columns; a missing label (NaN) counts nowhere.
+
+    "mae" and "rmse" are errors, the latter as OGB's evaluator has it. "accuracy" is the share of right answers: the
+    largest of the class scores, or for yes/no whether the logit is positive. "loss" is the task's own, over all labels.
+    """
 
     total: Tensor
     count: Tensor
 
-    def __init__(self, task: Task, **kwargs: Any) -> None:
-        super().__init__(task, **kwargs)
+    def __init__(self, task: Task, what: str) -> None:
+        super().__init__(task)
+        self.what = what
         zeros = torch.zeros(len(task.targets), dtype=torch.float64)
         self.add_state("total", zeros, dist_reduce_fx="sum")
         self.add_state("count", zeros.clone(), dist_reduce_fx="sum")
 
-    def add(self, value: Tensor, known: Tensor) -> None:
-        """Take in one value per label, both ``(R, K)``."""
+    def update(self, output: Tensor, y: Tensor) -> None:
+        """Take in raw outputs ``(R, outputs)`` and stored targets ``(R, K)``, or class ids ``(R,)``."""
+        value, known = self.values(output.detach(), y)
         self.total = self.total + torch.where(known, value, 0).sum(dim=0, dtype=torch.float64)
         self.count = self.count + known.sum(dim=0, dtype=torch.float64)
 
-    def means(self) -> Tensor:
-        """The mean of each column that has a label."""
-        usable = self.count > 0
-        if not bool(usable.any()):
-            raise DataError(f"'{self.task.metric}' needs at least one label; none of the targets seen so far has one")
-        return self.total[usable] / self.count[usable]
-
-
-class MeanLoss(_ColumnMean):
-    """The task's own loss, a mean over all labels: what chooses the epoch where the metric cannot."""
-
-    higher_is_better = False
-
-    def update(self, output: Tensor, y: Tensor) -> None:
-        """Take in raw outputs and stored targets."""
-        self.add(*self.task.loss_terms(output.detach(), y))
-
-    def compute(self) -> Tensor:
-        """The loss over everything seen."""
-        return (self.total.sum() / self.count.sum().clamp(min=1)).float()
-
-
-class MeanAbsoluteError(_ColumnMean):
-    """Mean over the columns of each column's mean absolute error."""
-
-    higher_is_better = False
-
-    def update(self, output: Tensor, y: Tensor) -> None:
-        """Take in raw outputs ``(R, K)`` and stored targets ``(R, K)``."""
-        guess, target = self.columns(output.detach(), y)
-        self.add((guess - target).abs(), ~torch.isnan(target))
-
-    def compute(self) -> Tensor:
-        """The error over everything seen."""
-        return self.means().mean().float()
-
-
-class RootMeanSquaredError(_ColumnMean):
-    """Mean over the columns of each column's root mean squared error, as OGB's evaluator has it."""
-
-    higher_is_better = False
-
-    def update(self, output: Tensor, y: Tensor) -> None:
-        """Take in raw outputs ``(R, K)`` and stored targets ``(R, K)``."""
-        guess, target = self.columns(output.detach(), y)
-        self.add((guess - target).square(), ~torch.isnan(target))
-
-    def compute(self) -> Tensor:
-        """The error over everything seen."""
-        return self.means().sqrt().mean().float()
-
-
-class Accuracy(_ColumnMean):
-    """Share of right answers: the largest of the class scores, or for yes/no whether the logit is positive."""
-
-    higher_is_better = True
-
-    def update(self, output: Tensor, y: Tensor) -> None:
-        """Take in raw outputs ``(R, outputs)`` and stored class ids ``(R,)`` or yes/no labels ``(R, K)``."""
-        output = output.detach()
+    def values(self, output: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
+        """One value per label, and whether the label is there, ``(R, K)`` both."""
+        if self.what == "loss":
+            return self.task.loss_terms(output, y)
         if self.task.kind == "classes":
             right = (output.argmax(dim=1) == y.reshape(-1)).unsqueeze(1)  # (R, 1)
-            self.add(right.double(), torch.ones_like(right))
-            return
+            return right.double(), torch.ones_like(right)
         guess, target = self.columns(output, y)
-        self.add(((guess > 0) == (target > 0.5)).double(), ~torch.isnan(target))
+        if self.what == "accuracy":
+            value = ((guess > 0) == (target > 0.5)).double()
+        else:
+            value = (guess - target).abs() if self.what == "mae" else (guess - target).square()
+        return value, ~torch.isnan(target)
 
     def compute(self) -> Tensor:
-        """The share over everything seen, a mean over the columns."""
-        return self.means().mean().float()
+        """The mean over everything seen."""
+        if self.what == "loss":
+            return (self.total.sum() / self.count.sum().clamp(min=1)).float()
+        usable = self.count > 0
+        if not bool(usable.any()):
+            raise DataError(f"'{self.what}' needs at least one label; none of the targets seen so far has one")
+        means = self.total[usable] / self.count[usable]
+        return (means.sqrt() if self.what == "rmse" else means).mean().float()
 
 
-class RocAuc(_TaskMetric):
+class RocAuc(TaskMetric):
     """Mean ROC-AUC over the columns that hold both answers, as OGB's evaluator has it."""
 
-    higher_is_better = True
     outputs: list[Tensor]
     labels: list[Tensor]
 
-    def __init__(self, task: Task, **kwargs: Any) -> None:
-        super().__init__(task, **kwargs)
+    def __init__(self, task: Task) -> None:
+        super().__init__(task)
         # A ranking cannot be put together from batches: keep every score.
         self.add_state("outputs", [], dist_reduce_fx="cat")
         self.add_state("labels", [], dist_reduce_fx="cat")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, NamedTuple
@@ -32,58 +32,53 @@ class MoleculeGraph:
     edge_attr: Array
 
 
-class AtomRows:
-    """OGB's ids of an atom as bytes of int16, asked of OGB once for each kind of atom: it searches lists of words.
+class FeatureRows:
+    """OGB's ids of an atom or bond as bytes, asked of OGB once for each kind: it searches lists of words.
 
     Args:
-        look_up: OGB's own, from an RDKit atom to a list of ids.
+        look_up: OGB's own, from an RDKit atom or bond to a list of ids.
+        kind_of: all that OGB looks at.
+        dtype: of the ids.
     """
 
-    def __init__(self, look_up: Callable[[Any], list[int]]) -> None:
-        self.look_up = look_up
+    def __init__(
+        self, look_up: Callable[[Any], list[int]], kind_of: Callable[[Any], tuple[Any, ...]], dtype: type
+    ) -> None:
+        self.look_up, self.kind_of, self.dtype = look_up, kind_of, dtype
         self.known: dict[tuple[Any, ...], bytes] = {}
 
-    def __getitem__(self, atom: Any) -> bytes:
-        # All that OGB looks at.
-        kind = (
-            atom.GetAtomicNum(), atom.GetChiralTag(), atom.GetTotalDegree(), atom.GetFormalCharge(),
-            atom.GetTotalNumHs(), atom.GetNumRadicalElectrons(), atom.GetHybridization(), atom.GetIsAromatic(),
-            atom.IsInRing(),
-        )  # fmt: skip
+    def __getitem__(self, item: Any) -> bytes:
+        kind = self.kind_of(item)
         row = self.known.get(kind)
         if row is None:
-            row = self.known[kind] = np.array(self.look_up(atom), dtype=np.int16).tobytes()
+            try:
+                row = self.known[kind] = np.array(self.look_up(item), dtype=self.dtype).tobytes()
+            except ValueError as error:
+                raise DataError(
+                    f"bond {item.GetIdx()} has the stereo label {item.GetStereo()}, which OGB's features do not know;"
+                    " remove that label from the SMILES"
+                ) from error
         return row
 
 
-class BondRows:
-    """OGB's ids of a bond as bytes of int8, in the manner of `AtomRows`."""
+def kind_of_atom(atom: Any) -> tuple[Any, ...]:
+    """What OGB's features of an atom depend on."""
+    return (
+        atom.GetAtomicNum(), atom.GetChiralTag(), atom.GetTotalDegree(), atom.GetFormalCharge(), atom.GetTotalNumHs(),
+        atom.GetNumRadicalElectrons(), atom.GetHybridization(), atom.GetIsAromatic(), atom.IsInRing(),
+    )  # fmt: skip
 
-    def __init__(self, look_up: Callable[[Any], list[int]]) -> None:
-        self.look_up = look_up
-        self.known: dict[tuple[Any, ...], bytes] = {}
 
-    def __getitem__(self, bond: Any) -> bytes:
-        kind = (bond.GetBondType(), bond.GetStereo(), bond.GetIsConjugated())
-        row = self.known.get(kind)
-        if row is not None:
-            return row
-        try:
-            features = self.look_up(bond)
-        except ValueError as error:
-            raise DataError(
-                f"bond {bond.GetIdx()} has the stereo label {bond.GetStereo()}, which OGB's features do not know;"
-                " remove that label from the SMILES"
-            ) from error
-        row = self.known[kind] = np.array(features, dtype=np.int8).tobytes()
-        return row
+def kind_of_bond(bond: Any) -> tuple[Any, ...]:
+    """What OGB's features of a bond depend on."""
+    return bond.GetBondType(), bond.GetStereo(), bond.GetIsConjugated()
 
 
 class FeatureTables(NamedTuple):
     """OGB's two look-ups, from an RDKit atom or bond to its ids, and how many ids each column can hold."""
 
-    atoms: AtomRows
-    bonds: BondRows
+    atoms: FeatureRows
+    bonds: FeatureRows
     atom_sizes: tuple[int, ...]
     bond_sizes: tuple[int, ...]
 
@@ -104,8 +99,8 @@ def feature_tables() -> FeatureTables:
         if kept is not None:
             sys.modules["outdated"] = kept
     return FeatureTables(
-        AtomRows(features.atom_to_feature_vector),
-        BondRows(features.bond_to_feature_vector),
+        FeatureRows(features.atom_to_feature_vector, kind_of_atom, np.int16),
+        FeatureRows(features.bond_to_feature_vector, kind_of_bond, np.int8),
         tuple(features.get_atom_feature_dims()),
         tuple(features.get_bond_feature_dims()),
     )
@@ -209,12 +204,3 @@ def featurise_molecule(molecule: Chem.Mol) -> MoleculeGraph:
 def featurise(smiles: str) -> MoleculeGraph:
     """Graph of a SMILES with OGB's features; a `DataError` says why a SMILES cannot be used."""
     return featurise_molecule(read_smiles(smiles))
-
-
-def featurise_many(smiles: Iterable[str]) -> Iterator[MoleculeGraph]:
-    """Graphs of many SMILES, one at a time; the error of a bad one says where it stands."""
-    for position, text in enumerate(smiles):
-        try:
-            yield featurise(text)
-        except DataError as error:
-            raise DataError(f"molecule {position}: {error}") from error

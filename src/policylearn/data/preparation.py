@@ -10,9 +10,10 @@ import os
 import signal
 import threading
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
+from itertools import chain, islice
 from types import TracebackType
 from typing import Self, TypeVar
 
@@ -21,9 +22,11 @@ from pebble import ProcessExpired, ProcessPool
 from threadpoolctl import threadpool_limits
 
 from policylearn.data.convert.stacking import pack_molecules
+from policylearn.data.molecule_cost import surely_quick
 from policylearn.data.molecules import MoleculeGraph, featurise, shown
 from policylearn.data.packed import DataError, PackedGraphs
 from policylearn.data.parents import parent_of
+from policylearn.data.subset import join_graphs, take_graphs
 from policylearn.data.transforms import Transform, apply
 from policylearn.data.worker_server import process_context
 
@@ -33,6 +36,8 @@ SECONDS = 5.0
 """Time limit of one molecule; descriptors of a drug take a fiftieth of a second."""
 USUAL_SECONDS = 0.2
 """Time per molecule after which a chunk is tried again molecule by molecule."""
+FEW = 64
+"""So many quick molecules are prepared before a process has started."""
 
 Item = TypeVar("Item")
 
@@ -43,11 +48,13 @@ class PreparedMolecules:
 
     Args:
         graphs: the good ones, in order, with the structures of all transforms; None where there are none.
-        problems: why the others have no graph, by their position.
+        problems: why others have no graph, by their position.
+        later: positions of those that were not tried, as they may take long.
     """
 
     graphs: PackedGraphs | None
     problems: dict[int, str]
+    later: Sequence[int] = ()
 
 
 def prepare_molecules(
@@ -89,11 +96,22 @@ def prepare_molecules(
     return PreparedMolecules(apply(transforms, pack_molecules(good, smiles=texts, extras=extras)), problems)
 
 
+def prepare_quick(
+    smiles: Sequence[str], transforms: Sequence[Transform], parents: bool = False, most_atoms: int | None = None
+) -> PreparedMolecules:
+    """As `prepare_molecules`, for those that are `surely_quick`; the others are left for later."""
+    later = [at for at, text in enumerate(smiles) if not surely_quick(text)]
+    skipped = set(later)
+    places = [at for at in range(len(smiles)) if at not in skipped]
+    found = prepare_molecules([smiles[at] for at in places], transforms, parents, most_atoms)
+    return PreparedMolecules(found.graphs, {places[at]: one for at, one in found.problems.items()}, later)
+
+
 class MoleculePool:
     """Worker processes that prepare molecules; one that exceeds the time limit is ended and replaced.
 
-    A chunk that takes too long is tried again molecule by molecule in a process kept for that, so that the other
-    processes go on with other chunks. Use it as a context: its processes end with the block.
+    Molecules that may take long wait for a process of their own, so that the other processes go on with the rest. Use
+    it as a context: its processes start with the first task and end with the block.
 
     Args:
         transforms: that a training has fitted.
@@ -116,46 +134,61 @@ class MoleculePool:
             raise DataError(f"'workers' must be >= 1 (got {workers})")
         self.seconds, self._begin = seconds, (tuple(transforms), parents, most_atoms)
         self._workers = self._pool(workers)
-        self._retries = self._pool(1)  # its process starts with its first task
+        self._slow_lane = self._pool(1)
 
     def _pool(self, workers: int) -> ProcessPool:
         return ProcessPool(workers, initializer=_begin, initargs=self._begin, context=process_context())
 
     def submit(self, smiles: Sequence[str]) -> Future[PreparedMolecules]:
-        """Begin to prepare some molecules; `result` waits for them."""
+        """Begin to prepare some molecules: those that are surely quick."""
         limit = min(self.seconds, 1.0) + USUAL_SECONDS * len(smiles)
-        future: Future[PreparedMolecules] = self._workers.schedule(_prepare, args=[list(smiles)], timeout=limit)
+        future: Future[PreparedMolecules] = self._workers.schedule(_prepare_quick, args=[list(smiles)], timeout=limit)
+        return future
+
+    def submit_alone(self, smiles: str) -> Future[PreparedMolecules]:
+        """Begin to prepare one molecule that may take long, once those before it are done."""
+        future: Future[PreparedMolecules] = self._slow_lane.schedule(_prepare, args=[[smiles]], timeout=self.seconds)
         return future
 
     def result(self, smiles: Sequence[str], begun: Future[PreparedMolecules]) -> PreparedMolecules:
-        """The molecules that `submit` began to prepare; those that exceed the time limit are problems."""
+        """All molecules that `submit` was given; those that exceed the time limit are problems."""
+        found = quick_part(smiles, begun)
+        return self.complete(smiles, found, {at: self.submit_alone(smiles[at]) for at in found.later})
+
+    def complete(
+        self, smiles: Sequence[str], found: PreparedMolecules, alone: Mapping[int, Future[PreparedMolecules]]
+    ) -> PreparedMolecules:
+        """All molecules, of which some were tried alone.
+
+        Args:
+            smiles: of all.
+            found: the others.
+            alone: what `submit_alone` began, by position.
+        """
+        if not alone:
+            return found
+        tried = {at: self._outcome(smiles[at], begun) for at, begun in alone.items()}
+        problems = found.problems | {at: one.problems[0] for at, one in tried.items() if one.graphs is None}
+        added = {at: one.graphs for at, one in tried.items() if one.graphs is not None}
+        places = [at for at in range(len(smiles)) if at not in alone and at not in problems] + list(added)
+        graphs = join_graphs([one for one in (found.graphs, *added.values()) if one is not None])
+        return PreparedMolecules(None if graphs is None else take_graphs(graphs, np.argsort(places)), problems)
+
+    def _outcome(self, smiles: str, begun: Future[PreparedMolecules]) -> PreparedMolecules:
         try:
             return begun.result()
-        except (TimeoutError, ProcessExpired):
-            problems = {at: reason for at, text in enumerate(smiles) if (reason := self._try_alone(text))}
-        rest = [text for at, text in enumerate(smiles) if at not in problems]
-        again = self._retries.schedule(_prepare, args=[rest]).result()
-        places = [at for at in range(len(smiles)) if at not in problems]
-        return PreparedMolecules(again.graphs, problems | {places[at]: one for at, one in again.problems.items()})
-
-    def _try_alone(self, smiles: str) -> str:
-        """Why a molecule cannot be prepared; empty where it can."""
-        try:
-            self._retries.schedule(_prepare, args=[[smiles]], timeout=self.seconds).result()
         except TimeoutError:
             reason = f"takes more than {self.seconds:g} s to read and describe"
         except ProcessExpired:
             reason = "ended the process that read it, as when memory runs out"
-        else:
-            return ""
-        return f"SMILES {shown(smiles)} {reason}; leave the molecule out"
+        return PreparedMolecules(None, {0: f"SMILES {shown(smiles)} {reason}; leave the molecule out"})
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
         if kind is None:
-            for pool in (self._workers, self._retries):
+            for pool in (self._workers, self._slow_lane):
                 pool.close()  # type: ignore[no-untyped-call]
                 pool.join()
         else:
@@ -163,9 +196,17 @@ class MoleculePool:
 
     def stop(self) -> None:
         """End the processes without waiting for their work."""
-        for pool in (self._workers, self._retries):
+        for pool in (self._workers, self._slow_lane):
             pool.stop()  # type: ignore[no-untyped-call]
             pool.join()
+
+
+def quick_part(smiles: Sequence[str], begun: Future[PreparedMolecules]) -> PreparedMolecules:
+    """What `MoleculePool.submit` has found; all are left for later where it took too long."""
+    try:
+        return begun.result()
+    except (TimeoutError, ProcessExpired):
+        return PreparedMolecules(None, {}, range(len(smiles)))
 
 
 def prepare_in_order(
@@ -178,7 +219,8 @@ def prepare_in_order(
 ) -> Iterator[tuple[Item, PreparedMolecules]]:
     """Each chunk with its molecules, in the order of the chunks, while further ones are being prepared.
 
-    At most ``workers + AHEAD`` chunks are held at a time, so memory does not grow with their number.
+    At most ``workers + AHEAD`` chunks are held at a time, so memory does not grow with their number. One chunk of few
+    molecules is prepared in this process, which takes less time than to start another, unless one may take long.
 
     Args:
         chunks: read as they are needed.
@@ -191,14 +233,24 @@ def prepare_in_order(
         for chunk in chunks:
             yield chunk, prepare_molecules(smiles_of(chunk), transforms, parents)
         return
+    every = iter(chunks)
+    first = list(islice(every, 2))
     pending: deque[tuple[Item, Future[PreparedMolecules]]] = deque()
     with MoleculePool(transforms, workers, parents=parents) as pool:
+
+        def begin(chunk: Item) -> tuple[Item, Future[PreparedMolecules]]:
+            return chunk, pool.submit(smiles_of(chunk))
 
         def finished(chunk: Item, begun: Future[PreparedMolecules]) -> tuple[Item, PreparedMolecules]:
             return chunk, pool.result(smiles_of(chunk), begun)
 
-        for chunk in chunks:
-            pending.append((chunk, pool.submit(smiles_of(chunk))))
+        if len(first) == 1 and len(smiles_of(first[0])) <= FEW:
+            here: Future[PreparedMolecules] = Future()
+            here.set_result(prepare_quick(smiles_of(first[0]), transforms, parents))
+            yield finished(first[0], here)
+            return
+        for chunk in chain(first, every):
+            pending.append(begin(chunk))
             if len(pending) >= workers + AHEAD:
                 yield finished(*pending.popleft())
         while pending:
@@ -227,3 +279,7 @@ def _end_with_parent() -> None:
 
 def _prepare(smiles: Sequence[str]) -> PreparedMolecules:
     return prepare_molecules(smiles, *_settings)
+
+
+def _prepare_quick(smiles: Sequence[str]) -> PreparedMolecules:
+    return prepare_quick(smiles, *_settings)

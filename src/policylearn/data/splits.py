@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -103,24 +102,6 @@ def random_split(n: int, fractions: tuple[float, float, float], generator: np.ra
     first = n if fractions[1] == fractions[2] == 0 else first
     parts = (np.sort(part) for part in np.split(order, [first, second]))
     return Split(*parts).validate(n, f"a random split of {n} graphs into {fractions}")
-
-
-def column_split(values: Sequence[str], source: str = "the split column") -> Split:
-    """Parts written out, a word a graph: ``train``, ``valid`` (or ``val``, ``validation``) or ``test``.
-
-    Args:
-        values: a word a graph.
-        source: file and column, for messages.
-    """
-    words = {"train": 0, "valid": 1, "val": 1, "validation": 1, "test": 2}
-    code = np.array([words.get(str(value).strip().lower(), -1) for value in values], dtype=np.int64)
-    wrong = np.flatnonzero(code < 0)
-    if len(wrong):
-        raise DataError(
-            f"{source}: row {wrong[0]} says {str(values[wrong[0]])!r} ({len(wrong)} such rows);"
-            " write train, valid or test in every row"
-        )
-    return Split(*(np.flatnonzero(code == part) for part in range(3))).validate(len(code), source)
 
 
 def stratified_folds(labels: Array, k: int = 10, shuffle: bool = True, seed: int = 42) -> tuple[Split, ...]:

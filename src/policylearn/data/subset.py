@@ -51,7 +51,7 @@ def targets_of(graphs: PackedGraphs, rows: Array) -> Array:
 
 
 def take_graphs(graphs: PackedGraphs, indices: Array | Sequence[int]) -> PackedGraphs:
-    """The chosen graphs in the given order, with their structures and SMILES.
+    """The chosen graphs in the given order, with their structures, SMILES and atoms (see `prepare_molecules`).
 
     Other extras are left behind: nothing says which of them have a row per graph.
 
@@ -63,6 +63,9 @@ def take_graphs(graphs: PackedGraphs, indices: Array | Sequence[int]) -> PackedG
     node_rows, node_ptr = gather(graphs.node_ptr, rows)
     edge_rows, edge_ptr = gather(graphs.edge_ptr, rows)
     smiles = graphs.smiles
+    known = {} if smiles is None else {"smiles": smiles_bytes([smiles[row] for row in rows])}
+    if "atoms" in graphs.extras:
+        known["atoms"] = graphs.extras["atoms"].take(node_rows)
     return replace(
         graphs,
         x=graphs.x.take(node_rows, axis=0),
@@ -71,7 +74,7 @@ def take_graphs(graphs: PackedGraphs, indices: Array | Sequence[int]) -> PackedG
         node_ptr=node_ptr,
         edge_ptr=edge_ptr,
         y=graphs.y.take(node_rows if targets_are_per_node(graphs) else rows, axis=0),
-        extras={} if smiles is None else {"smiles": smiles_bytes([smiles[row] for row in rows])},
+        extras=known,
         structures=take_structures(graphs.structures, graphs, rows),
     )
 

@@ -13,12 +13,11 @@ from torch import Tensor, nn
 from torch.optim.lr_scheduler import LambdaLR
 from torch_geometric.data import Batch
 
-from policylearn.bags import Selection
+from policylearn.bags import Graphs, Selection
 from policylearn.data import DataError, Task, make_batch
 from policylearn.data.synthetic import csl_members, csl_unions, union_classes
 from policylearn.fast import accelerate
 from policylearn.models import Inputs, SubgraphGNN, build_model, calibrate
-from policylearn.nn import Graphs
 from policylearn.policies import ESTIMATORS, draw_picks
 from policylearn.settings import NodePooling
 from policylearn.training.schedules import warmup_cosine

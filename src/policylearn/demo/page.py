@@ -107,7 +107,7 @@ def graph_to_show(runs: Sequence[Learned]) -> tuple[Batch, int]:
     """New graphs with rings in drawing order, and the first of them on which random picks miss a ring."""
     config = runs[-1].config
     generator = np.random.default_rng([config.seed, 3])
-    graphs = csl_unions(config.n, config.components, SHOWN, generator, shuffle_nodes=False)
+    graphs = csl_unions(config.n, config.components, SHOWN, generator, shuffle=False)
     batch = make_batch(graphs, range(SHOWN))
     batch.component = torch.from_numpy(graphs.extras["component"])
     missed = torch.ones(SHOWN, dtype=torch.bool)

@@ -20,6 +20,7 @@ class ExplainedRow:
     line: int
     said: str
     sure: str
+    warning: str
     molecule: PickedMolecule | None
     error: str
 
@@ -67,11 +68,16 @@ def write_explanation(
     errors |= {line: problems[at] for at, line in enumerate(lines) if at in problems}
     good = [line for at, line in enumerate(lines) if at not in problems]
     molecules = picked_molecules(predictor, [lines[line] for line in good])
+    told = [""] * len(good)
+    if predictor.domain is not None and answer.near is not None:
+        told = predictor.domain.warnings(answer.near)
     shown = [
-        ExplainedRow(line, described(predictor.task, answer.values[at]), sureness(predictor, answer, at), one, "")
+        ExplainedRow(
+            line, described(predictor.task, answer.values[at]), sureness(predictor, answer, at), told[at], one, ""
+        )
         for at, (line, one) in enumerate(zip(good, molecules, strict=True))
     ]
-    shown += [ExplainedRow(line, "", "", None, reason) for line, reason in errors.items()]
+    shown += [ExplainedRow(line, "", "", "", None, reason) for line, reason in errors.items()]
     text = render(
         "explanation.html",
         title=f"{source.name}: {', '.join(predictor.task.targets)}",
@@ -84,6 +90,15 @@ def write_explanation(
 
 
 def sureness(predictor: Predictor, answer: Answer, row: int) -> str:
+    """The interval or set of a row in words, and its similarity; empty without both."""
+    near = answer.near
+    similar = near is not None and bool(near.similarity[row] >= 0)  # NaN without fingerprints
+    parts = [bounds_of(predictor, answer, row)]
+    parts += [f"similarity to the nearest training molecule: {near.similarity[row]:.2f}"] if near and similar else []
+    return "; ".join(part for part in parts if part)
+
+
+def bounds_of(predictor: Predictor, answer: Answer, row: int) -> str:
     """The interval or set of a row in words; empty without calibration."""
     targets = predictor.task.targets
     if answer.lower is not None and answer.upper is not None:

@@ -11,7 +11,7 @@ from rdkit import Chem, rdBase
 from rdkit.Chem.Draw import rdMolDraw2D
 
 from policylearn.data.molecules import parse
-from policylearn.explain.trace import Trace, trace_selection
+from policylearn.explain.traces import Trace, trace_selection
 from policylearn.prediction.predictor import Predictor
 
 PICKED, SHADE = (0.89, 0.34, 0.18), (0.11, 0.42, 0.66)

@@ -15,7 +15,7 @@ import numpy as np
 
 from policylearn.explain.drawings import Layout, place_nodes
 from policylearn.explain.svg import graph_svg, shades
-from policylearn.explain.trace import Trace
+from policylearn.explain.traces import Trace
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ from policylearn.explain.molecules import molecule_svg, picked_molecules
 from policylearn.prediction.answer_columns import AnswerColumns
 from policylearn.prediction.blend import ALONE
 from policylearn.prediction.calibration import Calibration
+from policylearn.prediction.distance_thirds import thirds
 from policylearn.prediction.held_out import HeldOut, read_held_out, written
 from policylearn.prediction.predictor import Predictor, load
 from policylearn.prediction.run_notes import read_notes
@@ -85,6 +86,8 @@ def write_run_report(
         plots=list(plots_of(task, shown)),
         curves=list(learning_curves(runs)),
         unit=unit,
+        distances=list(distance_rows(task, shown)),
+        warned=0 if shown.answer.near is None else int(shown.answer.near.far.sum()),
         scaffolds=scaffold_rows(shown, error) if molecules else [],
         worst=worst_cards(task, shown, error) if molecules else [],
         picks=drawn_picks(predictor or load_quietly(folder), shown) if molecules and reads_smiles else [],
@@ -256,6 +259,14 @@ def row_errors(task: Task, part: HeldOut) -> tuple[np.ndarray[Any, Any], str]:
             unit = "1 - probability of the truth"
     known = (~np.isnan(error)).sum(axis=1)
     return np.where(known > 0, np.nansum(error, axis=1) / known.clip(min=1), np.nan), unit
+
+
+def distance_rows(task: Task, part: HeldOut) -> Iterator[list[str]]:
+    """Part, similarities, labels, mean error, and share of the truth that intervals or sets hold."""
+    for one in thirds(task, part):
+        inside = f"{one.inside.mean():.1%}" if len(one.inside) else "-"
+        error = f"{one.errors.mean():.3f}" if len(one.errors) else "-"
+        yield [one.name, "{:.2f} to {:.2f}".format(*one.similarity), str(len(one.errors)), error, inside]
 
 
 def scaffold_rows(part: HeldOut, error: np.ndarray[Any, Any]) -> list[ScaffoldRow]:

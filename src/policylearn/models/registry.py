@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import msgspec
 from torch import nn
 
 from policylearn.models.protocol import GraphModel
@@ -64,7 +63,7 @@ class System:
         name: as in ``--model``.
         title: one line for people, with authors and year.
         settings: a class of `Settings`; its attributes have docstrings and become options.
-        network: from settings and inputs to a model; see `built` where a class takes just those.
+        network: from settings and inputs to a model, such as the model's class.
         transforms: which structures the model reads, from settings and inputs.
         normalise: checks settings that are declared elsewhere, such as a policy's, and writes their defaults out.
         reads: structures of the user's own transforms that it reads besides those.
@@ -159,25 +158,6 @@ def complete(config: RunConfig) -> RunConfig:
     return config.replace(system=plain(settings))
 
 
-def values(settings: Settings, *, but: Sequence[str] = ()) -> dict[str, Any]:
-    """Settings by their names, without some."""
-    return {name: value for name, value in msgspec.structs.asdict(settings).items() if name not in but}
-
-
 def _copies(settings: Settings, nodes: int) -> int:
     """A system that limits its rows and makes no picks has a copy per node."""
     return nodes if hasattr(settings, "max_rows") and not hasattr(settings, "picks") else 1
-
-
-def built(network: Callable[..., GraphModel], *, but: Sequence[str] = ()) -> Callable[[Any, Inputs], GraphModel]:
-    """How a class is built that takes features, outputs and its settings by their names.
-
-    Args:
-        network: the class.
-        but: settings that only transforms read.
-    """
-
-    def build(settings: Any, inputs: Inputs) -> GraphModel:
-        return network(inputs.node_features, inputs.edge_features, outputs=inputs.outputs, **values(settings, but=but))
-
-    return build

@@ -10,6 +10,7 @@ import numpy as np
 from policylearn.data import Task
 from policylearn.data.packed import Array
 from policylearn.data.tasks import SINGLE_DIGITS
+from policylearn.prediction.applicability import Domain, Nearness
 from policylearn.prediction.predictor import Answer
 
 ERROR = "error"
@@ -21,25 +22,29 @@ YES = 0.5
 class AnswerColumns:
     """What a prediction writes into a row, in this order.
 
-    The prediction, probabilities, std, interval or set, picks, error.
+    The prediction, probabilities, std, interval or set, picks, distances, error.
 
     Regression has ``predicted_TARGET``. Classes have ``predicted_TARGET``, the likeliest class, and
     ``probability_CLASS`` each. Yes/no has ``predicted_TARGET`` and ``probability_TARGET``, the probability of yes;
     where the two values have names, ``probability_NAME`` of the second (with several targets
     ``probability_TARGET_NAME``). ``std_...`` is the deviation over an ensemble's members, ``lower_TARGET`` and
     ``upper_TARGET`` the interval of regression, ``set_TARGET`` the labels that cannot be ruled out, with ``|`` between.
+    ``similarity`` to the most similar training molecule, the ``unseen`` share of atoms and bonds, and a ``warning``
+    where the molecule is far outside.
 
     Args:
         task: what is predicted.
         std: whether there is a ``std_...`` for each number.
         bounds: whether there are intervals or sets.
         picks: the name of the column of picked nodes; None leaves it out.
+        domain: what distances are to; None leaves them out.
     """
 
     task: Task
     std: bool = False
     bounds: bool = False
     picks: str | None = None
+    domain: Domain | None = None
 
     def names(self, taken: Sequence[str]) -> list[str]:
         """The names; all get the same number behind them where one is ``taken`` already."""
@@ -54,6 +59,7 @@ class AnswerColumns:
             ends = ("lower", "upper") if task.kind == "regression" else ("set",)
             names += [f"{end}_{target}" for target in task.targets for end in ends]
         names += [] if self.picks is None else [self.picks]
+        names += [] if self.domain is None else ["similarity"] * self.domain.has_similarity + ["unseen", "warning"]
         names.append(ERROR)
         suffix, number = "", 2
         while {f"{name}{suffix}" for name in names} & set(taken):
@@ -82,7 +88,16 @@ class AnswerColumns:
         if self.picks is not None:
             picked = [" ".join(map(str, nodes)) for nodes in answer.picks]
             rows = [[*row, picked[owner]] for row, owner in zip(rows, owners, strict=True)]
+        if self.domain is not None and answer.near is not None:
+            told = self._distances(self.domain, answer.near)
+            rows = [row + told[owner] for row, owner in zip(rows, owners, strict=True)]
         return [[*row, ""] for row in rows]
+
+    def _distances(self, domain: Domain, near: Nearness) -> list[list[str]]:
+        """The cells of each molecule that say how far it is."""
+        similar = [[f"{one:.3f}"] * domain.has_similarity for one in near.similarity]
+        rest = zip(similar, near.unseen, domain.warnings(near), strict=True)
+        return [[*first, f"{unseen:.3f}", warning] for first, unseen, warning in rest]
 
     def _numbers(self, values: Array) -> list[str]:
         """Numbers as text, with all digits that they have; empty where there is none."""

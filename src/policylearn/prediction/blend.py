@@ -14,19 +14,21 @@ from policylearn.data import PackedGraphs, Split, Task, take_graphs
 from policylearn.data.atomic import write_text
 from policylearn.data.packed import Array
 from policylearn.data.structures import FINGERPRINT
-from policylearn.prediction.kernel_model import MOST_ROWS, KernelModel, fit_kernel_model, targets_by_output
-from policylearn.prediction.trees import TreeModel, fit_trees
+from policylearn.prediction.kernel_model import KERNEL, MOST_ROWS, KernelModel, fit_kernel_model, targets_by_output
+from policylearn.prediction.trees import TREES, TreeModel, fit_trees
 from policylearn.settings.run_files import RunError
 
 BLEND = "blend.json"
+BLEND_FILES = (BLEND, KERNEL, TREES)
+"""What a blend leaves in a run folder."""
 NETWORK = "network"
 ALONE = {NETWORK: "network", KernelModel.name: "kernel model", TreeModel.name: "boosted trees"}
 """What the models are called."""
 FEWEST_ROWS = 20
-PRIOR_ROWS = 50
+PRIOR_ROWS = 200
 """How many validation rows the prior shares count for."""
 PRIORS = {
-    "regression": {NETWORK: 0.2, KernelModel.name: 0.45, TreeModel.name: 0.35},
+    "regression": {NETWORK: 0.1, KernelModel.name: 0.5, TreeModel.name: 0.4},
     "binary": {NETWORK: 0.34, KernelModel.name: 0.33, TreeModel.name: 0.33},
 }
 """Shares before any row is seen, from inner splits (docs/assays.md); classes have those of yes or no."""
@@ -38,8 +40,8 @@ class Blend:
 
     Args:
         shares: of the network and of each model in every output, by name; they add up to one.
-        kernel: learned from training and validation rows; None where molecules are too many.
-        trees: learned from the training rows.
+        trees: learned from training and validation rows.
+        kernel: learned from the same rows; None where they are too many.
     """
 
     shares: Mapping[str, Sequence[float]]
@@ -109,7 +111,8 @@ def fit_blend(
 ) -> FittedBlend:
     """Fit a kernel model and trees, and find on the validation rows what shares they and the network get.
 
-    No model has seen the validation rows that it is judged by: the kernel leaves each out in turn.
+    No model has seen the validation rows that it is judged by: the kernel leaves each out in turn, and trees are fitted
+    twice, first on the training rows alone.
 
     Args:
         task: what is predicted.
@@ -119,16 +122,16 @@ def fit_blend(
         seed: of both models.
     """
     alone = {part: {NETWORK: values} for part, values in network.items()}
-    trees, kernel, left_out = fit_trees(task, graphs, split.train, seed=seed), None, None
-    both = np.concatenate([split.train, split.valid])
+    both, kernel, left_out = np.concatenate([split.train, split.valid]), None, None
     if len(both) <= MOST_ROWS:
         kernel, left_out = fit_kernel_model(task, graphs, both, seed=seed)
-    for part in alone:
+    before, trees = (fit_trees(task, graphs, rows, seed=seed) for rows in (split.train, both))
+    for part, said in alone.items():
         molecules = take_graphs(graphs, getattr(split, part))
+        validates = part == "valid" or np.array_equal(split.valid, split.test)
         if kernel is not None and left_out is not None:
-            validates = part == "valid" or np.array_equal(split.valid, split.test)
-            alone[part][kernel.name] = left_out[len(split.train) :] if validates else kernel.predict(molecules)
-        alone[part][trees.name] = trees.predict(molecules)
+            said[kernel.name] = left_out[len(split.train) :] if validates else kernel.predict(molecules)
+        said[trees.name] = (before if validates else trees).predict(molecules)
     truth = targets_by_output(task, graphs.y[split.valid])
     model = Blend(find_shares(task.kind, truth, alone["valid"]), trees, kernel)
     return FittedBlend(model, {part: model.mix(values) for part, values in alone.items()}, alone, left_out)

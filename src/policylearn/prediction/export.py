@@ -14,11 +14,12 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from policylearn.bags import Graphs
 from policylearn.data.atomic import replacing
 from policylearn.data.structures import REAL_COLUMNS
 from policylearn.data.transforms.descriptors import BOUND
 from policylearn.data.transforms.fingerprint import Fingerprint
-from policylearn.nn import DESCRIPTORS, Graphs
+from policylearn.nn import DESCRIPTORS
 from policylearn.prediction.plain_form import NotPlainError, PlainBatch, PlainForm
 from policylearn.prediction.predictor import Predictor, load
 from policylearn.settings.run_files import RunError

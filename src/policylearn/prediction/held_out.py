@@ -15,12 +15,14 @@ from policylearn.data.atomic import write_text
 from policylearn.data.packed import Array
 from policylearn.data.subset import targets_are_per_node
 from policylearn.prediction.answer_columns import AnswerColumns, number_text
+from policylearn.prediction.applicability import Domain, Nearness
 from policylearn.prediction.predictor import Answer
 from policylearn.prediction.row_writer import row_writer
 from policylearn.settings.run_files import RunError
 
 PREDICTIONS = "predictions.csv"
 ABOUT = ("part", "graph", "node", "line", "group", "smiles")
+NEAR = ("similarity", "unseen")
 
 
 @dataclass(frozen=True)
@@ -79,17 +81,17 @@ class HeldOut:
         return np.array([place[graph] for graph in self.about["graph"]], dtype=np.int64)
 
 
-def columns_of(task: Task, parts: Mapping[str, HeldOut]) -> AnswerColumns:
+def columns_of(task: Task, parts: Mapping[str, HeldOut], domain: Domain | None) -> AnswerColumns:
     """The columns of answers that the parts have."""
     first = next(iter(parts.values()))
     bounds = first.answer.lower is not None or first.answer.labels is not None
     picks = "picked_atoms" if first.smiles else "picked_nodes"
-    return AnswerColumns(task, std=first.answer.std is not None, bounds=bounds, picks=picks)
+    return AnswerColumns(task, std=first.answer.std is not None, bounds=bounds, picks=picks, domain=domain)
 
 
-def write_held_out(folder: Path, task: Task, parts: Mapping[str, HeldOut]) -> None:
+def write_held_out(folder: Path, task: Task, parts: Mapping[str, HeldOut], domain: Domain | None = None) -> None:
     """Write ``predictions.csv``: what each row is, the truth, and what ``predict`` writes."""
-    columns, text = columns_of(task, parts), io.StringIO()
+    columns, text = columns_of(task, parts, domain), io.StringIO()
     about = list(next(iter(parts.values())).about)
     header = [*about, *(f"true_{target}" for target in task.targets)]
     writer = row_writer(text)
@@ -140,7 +142,11 @@ def read_held_out(folder: Path, task: Task) -> dict[str, HeldOut]:
             )
         values = numbers(names[first : first + len(subjects)], cells)
         about = {name: [row[at] for row in cells] for at, name in enumerate(header[:begin])}
-        found[part] = HeldOut(about, y, Answer(values, [], None, lower, upper))
+        near = None
+        if "unseen" in header[begin:]:
+            sides = [numbers([name], cells)[:, 0] if name in header else np.full(len(cells), np.nan) for name in NEAR]
+            near = Nearness(*sides, np.array([bool(row[header.index("warning")]) for row in cells]))
+        found[part] = HeldOut(about, y, Answer(values, [], None, lower, upper, near=near))
     return found
 
 

@@ -71,7 +71,7 @@ def evaluate_table(
         raise DataError(f"{path}: no row can be scored; {failed[0] if failed else 'it has a header and no rows'}")
     coverage = None
     if predictor.calibration is not None:
-        coverage = measure_coverage(predictor.calibration, task, y, answer.values, answer.std)
+        coverage = measure_coverage(predictor.calibration, task, y, answer.values, answer.std, near=answer.near)
     counts = {target: int((~np.isnan(y[:, at])).sum()) for at, target in enumerate(task.targets)}
     return LabelledScores(target_scores(task, y, answer.values), counts, coverage, len(y), tuple(failed))
 

@@ -14,7 +14,9 @@ from policylearn.data.packed import Array
 from policylearn.data.subset import targets_of
 from policylearn.prediction.blend import FittedBlend, fit_blend, why_no_blend
 from policylearn.prediction.calibration import Calibration, calibrate, measure_coverage
+from policylearn.prediction.distances import find_distances
 from policylearn.prediction.held_out import HeldOut, write_held_out
+from policylearn.prediction.interval_widths import DistanceEvidence
 from policylearn.prediction.predictor import Answer, Predictor, by_votes, mean_and_std
 from policylearn.prediction.scores import Scores, headline, target_scores
 from policylearn.training.evaluation import PartAnswers
@@ -59,15 +61,20 @@ def finish(folder: str | Path, runs: Sequence[Fitted]) -> Outcome:
         answers = {part: replace(one, values=blended.answers[part]) for part, one in answers.items()}
         blended.model.save(folder)
     beside = None if blended is None else blended.model
-    found = calibrate_parts(task, first, answers)
-    predictor = Predictor(loaded, first.model.eval(), tuple(one.model.eval() for one in members[1:]), found, beside)
+    known = find_distances(loaded.facts, first, answers, None if blended is None else blended.left_out)
+    if known is not None:
+        known.domain.save(folder)
+        answers = {part: replace(answer, near=known.near[part]) for part, answer in answers.items()}
+    found = calibrate_parts(task, first, answers, None if known is None else known.evidence)
+    domain, others = None if known is None else known.domain, tuple(one.model.eval() for one in members[1:])
+    predictor = Predictor(loaded, first.model.eval(), others, found, beside, domain)
     parts = {
         name: HeldOut.of(name, first.graphs, first.answers[name].rows, predictor.with_intervals(answer))
         for name, answer in answers.items()
     }
     if found is not None:
         found.save(folder)
-    write_held_out(folder, task, parts)
+    write_held_out(folder, task, parts, domain)
     metrics = runs[0].metrics
     if len(runs) > 1:
         metrics = ensemble_metrics([run.metrics for run in runs], task, parts)
@@ -126,16 +133,19 @@ def mean_answer(members: Sequence[PartAnswers]) -> Answer:
     return Answer(values, picks, std)
 
 
-def calibrate_parts(task: Task, trained: Trained, answers: dict[str, Answer]) -> Calibration | None:
+def calibrate_parts(
+    task: Task, trained: Trained, answers: dict[str, Answer], seen: DistanceEvidence | None
+) -> Calibration | None:
     """Quantiles from the validation rows, with the coverage on the test rows where these are others."""
     if "valid" not in answers:
         return None
     split, valid = trained.split, answers["valid"]
-    found = calibrate(task, y_of(trained, "valid"), valid.values, valid.std)
+    found = calibrate(task, y_of(trained, "valid"), valid.values, valid.std, seen)
     if found is None or "test" not in answers or np.array_equal(split.valid, split.test):
         return found  # where one part is both, its coverage would say nothing of new rows
     test = answers["test"]
-    return replace(found, coverage=measure_coverage(found, task, y_of(trained, "test"), test.values, test.std))
+    covered = measure_coverage(found, task, y_of(trained, "test"), test.values, test.std, near=test.near)
+    return replace(found, coverage=covered)
 
 
 def y_of(trained: Trained, part: str) -> Array:

@@ -12,18 +12,20 @@ import numpy as np
 import torch
 from torch import nn
 
+from policylearn.bags import Graphs
 from policylearn.data import BatchLoader, DataError, PackedGraphs, Task, join_graphs
 from policylearn.data.packed import Array
 from policylearn.data.preparation import prepare_in_order
 from policylearn.data.subset import gather
 from policylearn.data.transforms import Transform
-from policylearn.nn import Graphs
+from policylearn.prediction.applicability import Domain, Nearness
 from policylearn.prediction.blend import Blend
 from policylearn.prediction.calibration import USUAL, Calibration, label_chances
 from policylearn.prediction.input_graphs import Items, find_misfits, pack_items
 from policylearn.settings.run_files import batch_warning
 from policylearn.training.evaluation import answers, local_picks, outputs_of
 from policylearn.training.members import load_members
+from policylearn.training.packed_run import run_folder
 from policylearn.training.prepared_data import apply_stored, check_columns
 from policylearn.training.runs import Run
 
@@ -39,17 +41,18 @@ def load(run: str | Path) -> Predictor:
     """A trained model, ready to predict.
 
     Args:
-        run: the folder that a training left behind.
+        run: the folder that a training left behind, or a file that ``policylearn pack`` made of it.
 
     Example:
         >>> policylearn.load("runs/molecules").predict(["CCO", "c1ccccc1"])  # doctest: +SKIP
     """
-    folder = Path(run)
-    members = load_members(folder)
-    first, *others = (found.build() for found in members)
-    predictor = Predictor(members[0], first, tuple(others), Calibration.load(folder), Blend.load(folder))
+    with run_folder(run) as folder:
+        members = load_members(folder)
+        first, *others = (found.build() for found in members)
+        beside = (Calibration.load(folder), Blend.load(folder), Domain.load(folder))
+    found = replace(members[0], folder=Path(run)) if folder != Path(run) else members[0]
+    predictor = Predictor(found, first, tuple(others), *beside)
     if predictor.depends_on_batch:
-        found = members[0]
         text = batch_warning(found.folder, found.config, found.facts.evaluation_batch_size)
         warnings.warn(text, BatchWarning, stacklevel=2)
     return predictor
@@ -67,6 +70,7 @@ class Answer:
         lower: lower ends of the intervals; None without calibration, and where labels are predicted.
         upper: their upper ends.
         labels: which labels are in the set of each target; None without calibration, and where numbers are predicted.
+        near: how far each molecule is from the training molecules; None where the run does not know.
 
     Shapes:
         values, std, lower and upper ``(R, outputs)``, one row per graph (node-level tasks: one per node); picks G
@@ -79,6 +83,7 @@ class Answer:
     lower: Array | None = None
     upper: Array | None = None
     labels: Array | None = None
+    near: Nearness | None = None
 
 
 @dataclass(frozen=True, repr=False)
@@ -96,6 +101,7 @@ class Predictor:
         others: the other members of an ensemble.
         calibration: what makes intervals; None where the run has none.
         beside: models that answer beside the network; None where the run has none.
+        domain: the molecules that it has learned from; None where the run has no distances to them.
     """
 
     run: Run
@@ -103,6 +109,7 @@ class Predictor:
     others: tuple[nn.Module, ...] = ()
     calibration: Calibration | None = None
     beside: Blend | None = None
+    domain: Domain | None = None
 
     @property
     def models(self) -> tuple[nn.Module, ...]:
@@ -181,7 +188,7 @@ class Predictor:
             order = np.argsort(graphs.num_nodes, kind="stable")
         picks: list[list[int]] = []
         parts: list[list[Array]] = [[] for _ in self.models]
-        for batch in self._batches_of(graphs, size, order):
+        for batch in self.prepared_batches(graphs, size, order):
             bags: list[list[list[int]]] = []
             for model, part in zip(self.models, parts, strict=True):
                 outputs, selection = outputs_of(model, batch)
@@ -201,7 +208,8 @@ class Predictor:
         values, std = mean_and_std(members)
         if self.beside is not None and graphs is not None:
             values = self.beside.answer(values, graphs)
-        return self.with_intervals(Answer(values, picks, std), level)
+        near = None if self.domain is None or graphs is None else self.domain.nearness(graphs)
+        return self.with_intervals(Answer(values, picks, std, near=near), level)
 
     def with_intervals(self, answer: Answer, level: float = USUAL) -> Answer:
         """The answer with intervals or sets, where the run has calibration."""
@@ -209,8 +217,8 @@ class Predictor:
         if found is None:
             return answer
         if found.kind == "set":
-            return replace(answer, labels=found.label_set(label_chances(self.task, answer.values), level))
-        lower, upper = found.interval(answer.values, answer.std, level)
+            return replace(answer, labels=found.label_set(label_chances(self.task, answer.values), level, answer.near))
+        lower, upper = found.interval(answer.values, answer.std, level, answer.near)
         return replace(answer, lower=lower, upper=upper)
 
     def misfits(self, graphs: PackedGraphs) -> dict[int, str]:
@@ -226,7 +234,7 @@ class Predictor:
     def batches(self, items: Items, batch_size: int | None) -> Iterator[Graphs]:
         """The graphs as the model takes them, some at a time; the arguments are those of `answer`."""
         size = self.batch_size(batch_size)
-        yield from self._batches_of(self.prepare(items), size, None)
+        yield from self.prepared_batches(self.prepare(items), size)
 
     def prepare(self, items: Items) -> PackedGraphs | None:
         """The graphs in the packed form, checked, with the structures that the model reads; None where there are none.
@@ -253,7 +261,8 @@ class Predictor:
             first = min(misfits)
             raise DataError(f"graph {first} of the input: {misfits[first]}")
 
-    def _batches_of(self, graphs: PackedGraphs | None, size: int, order: Array | None) -> Iterator[Graphs]:
+    def prepared_batches(self, graphs: PackedGraphs | None, size: int, order: Array | None = None) -> Iterator[Graphs]:
+        """The graphs that `prepare` gave as the model takes them, in this order, so many at a time."""
         if graphs is None:
             return
         device = next(self.model.parameters()).device

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
 import numpy as np
-from pebble import ProcessExpired
 
 from policylearn.data import join_graphs
-from policylearn.data.preparation import MoleculePool, PreparedMolecules
+from policylearn.data.preparation import MoleculePool, PreparedMolecules, quick_part
 from policylearn.data.transforms import Transform
 from policylearn.prediction.predictor import Answer, Predictor
 
@@ -72,7 +71,6 @@ class RequestQueue:
             fitted, workers, parents=predictor.run.facts.parents, seconds=seconds, most_atoms=most_atoms
         )
         self.thread = ThreadPoolExecutor(1, thread_name_prefix="predict")
-        self.retries = ThreadPoolExecutor(1, thread_name_prefix="read again")
 
     async def ask(self, smiles: Sequence[str]) -> list[RowAnswer]:
         """The answers of some rows, in their order."""
@@ -88,13 +86,13 @@ class RequestQueue:
             self.waiting -= len(smiles)
 
     async def read(self, smiles: Sequence[str]) -> PreparedMolecules:
-        """The molecules of a request; one that takes too long holds up its own request alone."""
+        """The molecules of a request; those that may take long hold up their own request alone."""
         begun = self.readers.submit(smiles)
-        try:
-            return await asyncio.wrap_future(begun)
-        except (TimeoutError, ProcessExpired):
-            loop = asyncio.get_running_loop()
-            return await loop.run_in_executor(self.retries, self.readers.result, smiles, begun)
+        await finished([begun])
+        found = quick_part(smiles, begun)
+        alone = {at: self.readers.submit_alone(smiles[at]) for at in found.later}
+        await finished(alone.values())
+        return self.readers.complete(smiles, found, alone)
 
     async def work(self) -> None:
         """Answer without end; a failure goes to the requests that it concerns, and the next ones are answered."""
@@ -147,11 +145,16 @@ class RequestQueue:
     def close(self) -> None:
         """End the thread and the processes once they have finished what they do."""
         self.thread.shutdown(wait=True, cancel_futures=True)
-        self.retries.shutdown(wait=False, cancel_futures=True)
         self.readers.stop()
+
+
+async def finished(futures: Iterable[Future[PreparedMolecules]]) -> None:
+    """Wait until all have a result or an error; where nobody waits any more, they are cancelled."""
+    await asyncio.gather(*map(asyncio.wrap_future, futures), return_exceptions=True)
 
 
 def row_of(answer: Answer, row: int) -> Answer:
     """One row of an answer, without intervals."""
     std = None if answer.std is None else np.asarray(answer.std[row : row + 1])
-    return Answer(answer.values[row : row + 1], [answer.picks[row]], std)
+    near = None if answer.near is None else answer.near.rows(slice(row, row + 1))
+    return Answer(answer.values[row : row + 1], [answer.picks[row]], std, near=near)

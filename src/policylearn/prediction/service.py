@@ -77,6 +77,9 @@ class Row(BaseModel):
     upper: dict[str, float | None] | None = None
     labels: dict[str, list[str]] | None = None
     picks: list[int] | None = None
+    similarity: float | None = None
+    unseen: float | None = None
+    warning: str | None = None
 
 
 class Reply(BaseModel):
@@ -191,6 +194,11 @@ def to_row(predictor: Predictor, text: str, row: RowAnswer, level: float) -> Row
         found.std = [float(value) for value in answer.std[0]]
     found.lower, found.upper = bounds(task, answer.lower), bounds(task, answer.upper)
     found.labels = label_names(task, answer)
+    if predictor.domain is not None and answer.near is not None:
+        similarity = float(answer.near.similarity[0])
+        found.similarity = similarity if math.isfinite(similarity) else None
+        found.unseen = float(answer.near.unseen[0])
+        found.warning = predictor.domain.warnings(answer.near)[0] or None
     return found
 
 

@@ -175,6 +175,7 @@ def columns_of(predictor: Predictor, picks: str, wanted: PredictOptions) -> Answ
         std=bool(predictor.others),
         bounds=predictor.calibration is not None,
         picks=picks if wanted.picks else None,
+        domain=predictor.domain,
     )
 
 

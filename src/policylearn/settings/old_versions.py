@@ -1,4 +1,4 @@
-"""Configurations that versions 0.1 and 0.2 wrote, in today's form."""
+"""Configurations that versions before 0.2.0 wrote, in today's form."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ REPLACED = {"rloo": "reinforce", "gapped": "straight_through"}
 
 
 def upgraded(content: Mapping[str, Any], *, estimator: bool = False) -> dict[str, Any]:
-    """A configuration of version 0.1 or 0.2 in today's form; one of today stays as it is.
+    """A configuration of a version before 0.2.0 in today's form; one of today stays as it is.
 
     Args:
         content: as the file holds it.
@@ -57,7 +57,7 @@ def _selection(selection: Mapping[str, Any], replace_estimator: bool) -> dict[st
     kept = {key: selection[key] for key in OF_POLICY.get(name, tuple(selection)) if key in selection}
     used = {key: selection[key] for key, value in REMOVED.items() if selection.get(key, value) != value}
     if used and replace_estimator:
-        raise ConfigError(f"'selection.{min(used)}' is gone since version 0.3; load the run with policylearn 0.2")
+        raise ConfigError(f"'selection.{min(used)}' is gone since 0.2.0; load the run with the version that wrote it")
     if name == "learned":
         estimator = kept.get("estimator", "reinforce")
         named = OF_ESTIMATOR.get(estimator, {})

@@ -134,6 +134,10 @@ class FitConfig(Settings, frozen=True):
     """Graphs per batch in evaluation; 0 is the same as in training."""
     seed: Seed = 0
     """Seed of weights, order of the data and picks."""
+    start: str | None = None
+    """A run folder or packed file whose encoder to start from; its settings of the model hold too. The head is new."""
+    freeze: bool = False
+    """Whether that encoder stays as it is, so that the head alone learns."""
     patience: NotNegative = 0
     """Stop after this many epochs without a better validation metric; 0 does not stop early."""
     keep: Keep | None = None
@@ -164,6 +168,8 @@ class FitConfig(Settings, frozen=True):
                 f"'patience' {self.patience} stops some epochs after the best one, and 'keep' last keeps the weights of"
                 " the stop; give 'keep' best, or 'patience' 0"
             )
+        if self.freeze and self.start is None:
+            raise ValueError("'freeze' keeps the encoder of 'start', and no 'start' is given; add --from RUN")
 
 
 class RunConfig(Settings, frozen=True):

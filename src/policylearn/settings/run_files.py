@@ -109,7 +109,7 @@ def batch_warning(folder: Path, config: RunConfig, batch_size: int) -> str:
 
 
 def _depended_on_batch(content: dict[str, Any]) -> bool:
-    """What version 0.1 did not write down: whether norms took their statistics from the batch in evaluation."""
+    """What older versions did not write down: whether norms took their statistics from the batch in evaluation."""
     selection, prediction = content.get("selection", {}), content.get("prediction", {})
     learned = selection.get("name", "learned") == "learned"
     in_policy = learned and selection.get("mode") == "paper" and selection.get("picks", 2) > 0

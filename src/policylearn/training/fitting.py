@@ -16,11 +16,11 @@ from lightning.pytorch.loggers import Logger, TensorBoardLogger, WandbLogger
 from torch_geometric.data import Batch
 
 from policylearn.data import BatchLoader, Dataset, PackedGraphs, Split
-from policylearn.fast import while_training
-from policylearn.models import GraphModel, chosen_system
+from policylearn.fast import keep_freed_memory
+from policylearn.models import GraphModel, chosen_system, complete
 from policylearn.settings.flat import flat
 from policylearn.settings.provenance import versions
-from policylearn.settings.run_config import FitConfig, RunConfig
+from policylearn.settings.run_config import FitConfig, RunConfig, with_setting
 from policylearn.settings.run_files import CURVES, HISTORY
 from policylearn.training.checkpoints import CHECKPOINTS, Checkpoints
 from policylearn.training.curves import draw_curves
@@ -32,6 +32,7 @@ from policylearn.training.memory import check_memory
 from policylearn.training.module import DivergedError, RunModule
 from policylearn.training.part_checks import check_parts, unscored_notes
 from policylearn.training.prepared_data import PreparedData, prepare_data
+from policylearn.training.pretrained import FrozenEncoder, start_from
 from policylearn.training.processes import agree, by_first, check_device, checkpoint_for_all, join, launched, note
 from policylearn.training.quiet import quiet_lightning
 from policylearn.training.run_folder import ResumeState, look_into, new_folder
@@ -105,6 +106,7 @@ def fit(
     join()
     folder = Path(folder)
     check_device(config.fit)
+    config = with_possible_picks(config, source.dataset.graphs)
     unscored = check_parts(source.dataset, source.dataset.splits[fold])
     with new_folder(folder, resume=resume), quiet_lightning():
         agree(what_is_trained(config, source, fold))
@@ -114,6 +116,16 @@ def fit(
         for text in unscored_notes(unscored, source.dataset.task.metric):
             note(text)
         return train_split(config, source, folder, fold, begun, callbacks, every_epoch, unscored)
+
+
+def with_possible_picks(config: RunConfig, graphs: PackedGraphs) -> RunConfig:
+    """The configuration with no more picks than the largest graph has nodes, since no graph could take them."""
+    largest = int(graphs.num_nodes.max())
+    picks = complete(config).system.get("selection", {}).get("picks", 0)
+    if picks <= largest:
+        return config
+    note(f"T = {picks} picks are more than any graph has nodes; T = {largest} is used, the nodes of the largest graph")
+    return with_setting(config, "selection.picks", largest)
 
 
 def train_split(
@@ -136,6 +148,9 @@ def train_split(
         check_memory(config, dataset, split, lambda: make_model(config, prepared.inputs))
     torch.manual_seed(settings.seed)
     model = make_model(config, prepared.inputs)
+    if settings.start is not None and begun.checkpoint is None:
+        start_from(model, settings.start)
+    frozen = [FrozenEncoder(model)] if settings.freeze else []
     data = GraphDataModule(
         dataset,
         split,
@@ -144,7 +159,8 @@ def train_split(
         seed=settings.seed,
         parts=every_epoch,
     )
-    calibration = CalibrationBatches(data, settings.calibration_batches) if settings.calibration_batches else ()
+    calibrates = settings.calibration_batches and not settings.freeze
+    calibration = CalibrationBatches(data, settings.calibration_batches) if calibrates else ()
     module = RunModule(
         model,
         task,
@@ -158,7 +174,7 @@ def train_split(
     checkpoints = folder / CHECKPOINTS
     history = make_history(config, source, folder / HISTORY)
     keeping = Checkpoints(checkpoints, seconds=settings.checkpoint_seconds)
-    trainer = make_trainer(config, folder, [history, keeping, *callbacks])
+    trainer = make_trainer(config, folder, [history, keeping, *frozen, *callbacks])
     facts = describe(source, prepared, settings, fold, model)
     if trainer.is_global_zero:
         checkpoints.mkdir(parents=True, exist_ok=True)
@@ -212,9 +228,9 @@ def run_trainer(
         warnings.filterwarnings("ignore", message=".*does not have many workers.*")
         warnings.filterwarnings("ignore", message=".*number of training batches.*")
         warnings.filterwarnings("ignore", message=".*LeafSpec.*")
+        keep_freed_memory()  # a step leaves its memory for the next
         try:
-            with while_training(module.model):
-                trainer.fit(module, data, ckpt_path=checkpoint, weights_only=True)
+            trainer.fit(module, data, ckpt_path=checkpoint, weights_only=True)
         except DivergedError as error:
             if history.kept is None:
                 raise

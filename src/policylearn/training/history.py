@@ -29,7 +29,7 @@ class EpochRecord:
     seconds: float
     learning_rate: float
     cpu_seconds: float = 0.0
-    """Of this process; 0 in records of version 0.1."""
+    """Of this process; 0 in records of versions before 0.2.0."""
     valid_loss: float | None = None
     """What chooses the epoch where ``valid`` cannot be worked out and is NaN."""
 

@@ -15,7 +15,6 @@ from torch_geometric.data import Batch
 from torchmetrics import Metric
 
 from policylearn.data import Task, build_metric
-from policylearn.data.metrics import MeanLoss
 from policylearn.models import GraphModel, calibrate
 from policylearn.nn.segments import NoCandidateError
 from policylearn.settings.run_config import OptimConfig
@@ -78,9 +77,7 @@ class RunModule(lightning.LightningModule):
         self.model, self.task, self.optim = model, task, optim
         self.seed, self.calibration, self.parts = seed, calibration, parts
         self.unscored = frozenset(unscored)
-        self.metrics = torch.nn.ModuleDict(
-            {part: MeanLoss(task) if part in self.unscored else build_metric(task) for part in parts}
-        )
+        self.metrics = torch.nn.ModuleDict({part: build_metric(task, loss=part in self.unscored) for part in parts})
         self.loss_sum = torch.zeros((), dtype=torch.float64)
         self.loss_count = 0
         self.passes = 0

@@ -12,6 +12,7 @@ from policylearn.data.synthetic import is_synthetic, synthetic_names
 from policylearn.models import chosen_system
 from policylearn.settings.run_config import RecipeName, RunConfig, changed, read_yaml
 from policylearn.settings.schema import merged, nested
+from policylearn.training.pretrained import config_of
 
 MODERN: dict[str, Any] = {
     "optim": {
@@ -48,10 +49,19 @@ def run_config(
         source: where they come from, for messages.
     """
     given = merged(nested(dict(settings or {})), {"data": {"name": str(data)}})
+    if given.get("fit", {}).get("start") is not None:
+        given = merged(settings_of_start(given["fit"]["start"]), given)
     if isinstance(given["data"].get("target"), str):
         given["data"]["target"] = [given["data"]["target"]]
     wanted = changed(RunConfig(), given, source)
     return changed(preset(wanted, given.get("recipe")), given, source)
+
+
+def settings_of_start(path: str) -> dict[str, Any]:
+    """The model of a run that another starts from, with the transforms that it reads."""
+    found = config_of(path)
+    unread = dict.fromkeys(FOR_TABLES["data"]["transforms"])
+    return {"model": found.model, "system": dict(found.system), "data": {"transforms": unread | found.data.transforms}}
 
 
 def preset(config: RunConfig, recipe: RecipeName | None = None) -> RunConfig:

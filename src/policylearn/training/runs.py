@@ -184,7 +184,7 @@ def load_run(folder: str | Path) -> Run:
 
 
 def features_from(content: dict[str, Any]) -> Features:
-    """Features as `save_run` writes them; version 0.1 had one kind with its sizes."""
+    """Features as `save_run` writes them; versions before 0.2.0 had one kind with its sizes."""
     if "kind" not in content:
         return Features(tuple(content["categorical"]), content["real"])
     sizes = tuple(content["sizes"])

@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 
 from policylearn.data.packed import DataError, PackedGraphs
 from policylearn.data.synthetic import adjacency, grid, molecule_like, num_components, path
-from policylearn.data.synthetic.molecule_like import rotation_start
 
 
 def degrees(graphs: PackedGraphs) -> np.ndarray:
@@ -85,19 +84,6 @@ def test_the_generator_alone_decides_and_no_spread_means_one_size() -> None:
     for name in ("x", "edge_index", "edge_attr", "y"):
         assert np.array_equal(getattr(one, name), getattr(same, name))
     assert not np.array_equal(one.x, other.x)
-
-
-@given(st.lists(st.lists(st.integers(0, 3), min_size=1, max_size=12), min_size=1, max_size=5))
-def test_the_cycle_lemma_finds_the_rotation_that_codes_a_tree(lists: list[list[int]]) -> None:
-    steps = []
-    for children in lists:  # padded with leaves until the sum is -1
-        walk = [c - 1 for c in children]
-        steps.append(walk + [-1] * (sum(walk) + 1) if sum(walk) >= -1 else [*walk, -1 - sum(walk)])
-    ptr = np.cumsum([0] + [len(walk) for walk in steps])
-    for start, walk in zip(rotation_start(np.concatenate(steps), ptr), steps, strict=True):
-        running = np.cumsum(np.roll(walk, -start))
-        assert running[-1] == -1
-        assert (running[:-1] >= 0).all()
 
 
 def test_grids_and_paths_are_those_of_networkx() -> None:

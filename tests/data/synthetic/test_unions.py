@@ -88,7 +88,7 @@ def test_nodes_come_in_random_order_unless_told_otherwise() -> None:
     component = unions.extras["component"].reshape(3000, 39)
     shares = np.stack([(component == position).mean(axis=0) for position in range(3)])
     assert abs(shares - 1 / 3).max() < 0.045  # every position of the list sees every component alike
-    orderly = csl_unions(13, 3, 5, np.random.default_rng(0), shuffle_nodes=False)
+    orderly = csl_unions(13, 3, 5, np.random.default_rng(0), shuffle=False)
     assert (orderly.extras["component"].reshape(5, 39) == np.repeat(np.arange(3), 13)).all()
 
 

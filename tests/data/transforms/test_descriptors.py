@@ -8,7 +8,7 @@ from rdkit import Chem
 from rdkit.Chem import Descriptors as Rdkit
 
 from policylearn.data import DataError, PackedGraphs, pack_molecules, take_graphs
-from policylearn.data.molecules import featurise_many
+from policylearn.data.molecules import featurise
 from policylearn.data.rdkit_descriptors import descriptor_names
 from policylearn.data.transforms import Transform, apply, fit_apply
 from policylearn.data.transforms.descriptors import Descriptors, compress, describe_all
@@ -22,7 +22,7 @@ SMILES = [
 
 
 def molecules(smiles: list[str]) -> PackedGraphs:
-    return pack_molecules(list(featurise_many(smiles)), smiles=smiles)
+    return pack_molecules([featurise(text) for text in smiles], smiles=smiles)
 
 
 def values(graphs: PackedGraphs) -> np.ndarray:
@@ -80,7 +80,7 @@ def test_what_is_missing_is_named() -> None:
     with pytest.raises(DataError, match="call fit"):
         Descriptors()(graphs)
     with pytest.raises(DataError, match="need the SMILES"):
-        Descriptors().fit(pack_molecules(list(featurise_many(["CC"]))))
+        Descriptors().fit(pack_molecules([featurise(text) for text in ["CC"]]))
     with pytest.raises(DataError, match="none varies"):
         Descriptors().fit(molecules(["CC", "CC", "CC"]))
     with pytest.raises(DataError, match="has no descriptor 'Old'"):

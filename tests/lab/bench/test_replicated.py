@@ -12,8 +12,9 @@ from torch_geometric.data import Batch
 
 from lab.bench.replicated import ReplicatedGNN, replicate
 from lab.policy_model import policy_model
+from policylearn.bags import Graphs
 from policylearn.models import Inputs, SubgraphGNN
-from policylearn.nn import Features, Graphs, NetworkConfig
+from policylearn.nn import Features, NetworkConfig
 from policylearn.policies import FullPolicy, LearnedPolicy
 from tests.graphs import ATOMS, BONDS, batch_of, data_of, molecules
 

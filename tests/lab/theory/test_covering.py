@@ -11,11 +11,11 @@ from lab.theory.checks.hand_built import coverages, random_orders
 from lab.theory.depth import diameters
 from lab.theory.separation import covering_model, separation
 from lab.theory.weights import covering_policy, load_covering_weights
-from policylearn.bags import Selection, mark_nodes
+from policylearn.bags import Graphs, Selection, mark_nodes
 from policylearn.data import PackedGraphs, make_batch
 from policylearn.data.synthetic import csl_members, csl_unions, union_family
 from policylearn.demo.learning import covered
-from policylearn.nn import CopyPool, Graphs, NetworkConfig, segment_log_softmax
+from policylearn.nn import CopyPool, NetworkConfig, segment_log_softmax
 
 FAMILIES = [(n, size) for n, most in ((13, 3), (17, 4), (29, 4)) for size in range(1, most + 1)]
 

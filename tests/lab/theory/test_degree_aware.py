@@ -10,7 +10,7 @@ from torch_geometric.data import Data
 
 from lab.theory.weights import degree_aware_policy
 from lab.theory.weights.degree_aware import appendix_weights
-from policylearn.nn import Graphs
+from policylearn.bags import Graphs
 
 NODES = st.integers(1, 14)
 

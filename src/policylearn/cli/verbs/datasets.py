@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Literal
 from policylearn.cli.options import Output
 from policylearn.cli.printing import print_table, say
 from policylearn.cli.registry import verb
+from policylearn.settings import ConfigError
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from policylearn.data import Entry
+    from policylearn.data import Dataset, Entry
+    from policylearn.explain import Panel
 
 MARK = "⚠"
 
@@ -40,11 +42,30 @@ def show(name: str, /, *, output: Output = None, count: int = 6, first: int = 0)
         first: which graph to begin with.
     """
     from policylearn.data import CATALOG, load_dataset
-    from policylearn.data.drawing import draw_graphs
+    from policylearn.explain import draw_panels
 
+    if count < 1:
+        raise ConfigError(f"'count' must be >= 1 (got {count})")
     target = CATALOG[name].targets[0] if name in CATALOG and CATALOG[name].targets else None
     dataset = load_dataset(name, target=target)
-    print(draw_graphs(dataset, output or Path(f"{dataset.name}.png"), first=first, count=count))  # noqa: T201
+    panels = [panel_of(dataset, graph) for graph in range(first, max(first + 1, min(first + count, len(dataset))))]
+    title = dataset.name + (" (not original: see the caveat)" if dataset.caveat else "")
+    print(draw_panels(panels, output or Path(f"{dataset.name}.png"), title=title, columns=3))  # noqa: T201
+
+
+def panel_of(dataset: Dataset, graph: int) -> Panel:
+    """One graph with its label, nodes coloured by their first feature."""
+    from policylearn.data.batches import make_data
+    from policylearn.explain import Panel
+
+    data = make_data(dataset.graphs, graph)
+    title = f"graph {graph}: {data.num_nodes} nodes, {data.num_edges // 2} edges"
+    if dataset.task.kind == "classes" and data.y.numel() == 1:
+        title += f", class {dataset.task.classes[int(data.y)]}"
+    elif dataset.task.level == "graph" and data.y.numel() <= 3:
+        title += ", y = " + ", ".join(f"{value:.3g}" for value in data.y.flatten().tolist())
+    classes = data.x[:, 0].long().tolist() if data.x.shape[1] else None
+    return Panel(data.edge_index.numpy(), data.num_nodes, title, classes=classes)
 
 
 def list_datasets(root: Path) -> tuple[Table, list[str]]:

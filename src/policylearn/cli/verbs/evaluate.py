@@ -26,7 +26,7 @@ def evaluate(
     own data, under the conditions that it records, to the last digit.
 
     Args:
-        run: the run folder.
+        run: the run folder, or a packed file.
         labelled: a table of new labelled molecules.
         smiles: its column of molecules; its name in training by default.
         part: of the run's own data.
@@ -70,18 +70,19 @@ def evaluate_own_data(run: Path, part: Literal["train", "valid", "test"], data: 
     from policylearn.explain.run_report import load_quietly
     from policylearn.prediction.blend import BLEND
     from policylearn.prediction.outcome import blended_metric
+    from policylearn.training.packed_run import run_folder
     from policylearn.training.reevaluation import other_versions, reevaluate
     from policylearn.training.runs import load_run
 
-    found, blend = load_run(run), None
-    with Console(stderr=True, markup=False).status("evaluating"):
-        if (run / BLEND).exists():
+    with run_folder(run) as folder, Console(stderr=True, markup=False).status("evaluating"):
+        found, blend = load_run(folder), None
+        if (folder / BLEND).exists():
             if part != "test":
                 raise ValueError(
                     f"models beside the network of {run} have learned from the rows of '{part}', so that a figure there"
                     " says nothing; evaluate 'test', or new labelled rows"
                 )
-            blend = partial(blended_metric, load_quietly(run))
+            blend = partial(blended_metric, load_quietly(folder))
         result = reevaluate(found, part=part, data=data, score=blend)
     print(f"{result.part} {result.metric}: {result.value!r} ({result.graphs:,} graphs)")  # noqa: T201 - the answer
     if result.logged is not None and result.logged != result.value:

@@ -23,7 +23,7 @@ def explain(
     """Draw what a run looks at in new molecules, on one page.
 
     Args:
-        run: the run folder.
+        run: the run folder, or a packed file.
         table: a table of SMILES, as for 'policylearn predict'.
         output: the HTML file.
         smiles: the column of molecules; its name in training by default.

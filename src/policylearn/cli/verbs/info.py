@@ -25,24 +25,26 @@ def info(run: Path | None = None, /, *, devices: Flag = False) -> None:
     """Say what is installed, or what a run was trained on and how well.
 
     Args:
-        run: a run folder; none for the installation.
+        run: a run folder or packed file; none for the installation.
         devices: ask torch what it can run on, which takes seconds.
     """
     from rich.console import Console
 
     from policylearn.settings.run_files import batch_warning, read_run_files
+    from policylearn.training.packed_run import run_folder
 
     if run is None:
         print_table(two_columns("policylearn", [*installation(), *(list_devices() if devices else ())]))
         return
-    folder, parts = find_parts(run)
-    found = read_run_files(folder)
+    with run_folder(run) as whole:
+        folder, parts = find_parts(whole)
+        found = read_run_files(folder)
+        print_table(two_columns(str(run), describe(found, whole, parts)))
     facts, console = found.facts, Console(markup=False)
-    print_table(two_columns(str(run), describe(found, run, parts)))
     if facts["dataset"].get("caveat"):
         warn(f"{facts['dataset']['name']}: {facts['dataset']['caveat']}", console)
     if facts["depends_on_batch"]:
-        warn(batch_warning(folder, found.config, facts["evaluation_batch_size"]), console)
+        warn(batch_warning(run, found.config, facts["evaluation_batch_size"]), console)
 
 
 def two_columns(title: str, rows: Iterable[tuple[str, str]]) -> Table:
@@ -85,13 +87,13 @@ def list_devices() -> Iterable[tuple[str, str]]:
     """What a model can run on here."""
     import torch
 
-    from policylearn.fast import has_numba, product_source, wanted_kernels
+    from policylearn.fast import has_numba, wanted_kernels
 
     gpus = [torch.cuda.get_device_name(index) for index in range(torch.cuda.device_count())]
     metal = ["mps"] if torch.backends.mps.is_available() else []
     yield "devices", ", ".join(["cpu", *gpus, *metal])
     yield "torch threads", str(torch.get_num_threads())
-    compiled = f"compiled by numba on the CPU, products by {product_source()}" if has_numba() else ""
+    compiled = "compiled by numba on the CPU" if has_numba() else ""
     kernels = compiled or "plain PyTorch, as numba cannot be imported"
     yield "kernels", f"{kernels} (POLICYLEARN_KERNELS is {wanted_kernels()})"
 

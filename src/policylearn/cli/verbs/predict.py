@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from policylearn.prediction.table_writer import Progress, Written
 
 SOME_ROWS_FAILED = 1
+SMALL_TABLE = 4096
+"""Bytes of a table whose molecules are read before another process has started."""
 ALL_CORES = 1_000_000
 """More workers than any cluster has cores for; it gives as many as it has."""
 
@@ -46,7 +48,7 @@ def predict(
     is 0 if all rows were predicted, 1 if some were not, 2 if nothing was written.
 
     Args:
-        run: the run folder.
+        run: the run folder, or a packed file.
         table: molecules (.csv, .tsv, .smi, .sdf or .parquet, .gz too), or a packed .npz.
         output: the CSV or TSV (.gz too); it appears when it is complete.
         smiles: the column of molecules; its name in training by default.
@@ -63,7 +65,7 @@ def predict(
     cores = available_cores()
     if workers is not None and workers < 1:
         raise ValueError(f"'workers' must be >= 1 (got {workers})")
-    if not ray and table.suffix != ".npz":
+    if not ray and table.suffix != ".npz" and table.is_file() and table.stat().st_size > SMALL_TABLE:
         from policylearn.data.worker_server import start_server
 
         start_server()  # now, while this process imports torch

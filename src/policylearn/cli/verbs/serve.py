@@ -35,7 +35,7 @@ def serve(
     needs the extra 'serve'. It listens on this machine only unless --host says otherwise; there is no password.
 
     Args:
-        run: the run folder.
+        run: the run folder, or a packed file.
         host: the address to listen on; 0.0.0.0 accepts every network.
         port: the port to listen on.
         max_rows: most molecules per request.

@@ -142,7 +142,9 @@ def report(
 
     from rich.console import Console
 
+    from policylearn.data.atomic import write_text
     from policylearn.explain.run_report import write_run_report
+    from policylearn.prediction.model_card import CARD, model_card
     from policylearn.prediction.outcome import finish, fold_figures
     from policylearn.prediction.run_notes import RunNotes
     from policylearn.settings.run_files import METRICS
@@ -157,6 +159,7 @@ def report(
         outcome = finish(inner, group)
         RunNotes(command, warnings).save(inner)
         write_run_report(inner, parts=outcome.parts, predictor=outcome.predictor)
+        write_text(inner / CARD, model_card(inner, outcome.parts))
         outcomes.append(outcome)
     if len(outcomes) == 1:
         one = outcomes[0].metrics

@@ -242,11 +242,16 @@ def read_molecules(
     entries: Sequence[LabelledRow], *, parents: bool, keep: bool, progress: Progress | None
 ) -> tuple[list[Molecule], list[DroppedRow]]:
     """Molecules of the rows, and the rows that RDKit rejects; without ``keep`` it only looks for the latter."""
+    from policylearn.data.slow_molecules import find_slow  # which imports this package
+
     molecules, rejected = [], []
+    slow = find_slow([entry.smiles for entry in entries], parents=parents)
     for done, entry in enumerate(entries):
         if progress and done % PROGRESS_STEP == 0:
             progress(done, len(entries))
         try:
+            if done in slow:
+                raise DataError(slow[done])
             parent = parent_of(entry.smiles) if parents else None
             smiles = entry.smiles if parent is None else parent.smiles
             molecule = read_smiles(smiles)

@@ -6,35 +6,24 @@ Every packed graph made here has both directions of every edge, sorted by source
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from policylearn.data.arrays import pointer
 from policylearn.data.packed import Array, DataError, PackedGraphs
+from policylearn.data.subset import join_graphs
 
 
 def ragged_ranges(starts: Array, lengths: Array) -> Array:
     """Concatenate ``arange(start, start + length)`` over all pairs, without a loop."""
-    ends = np.cumsum(lengths)
-    total = int(ends[-1]) if len(ends) else 0
-    return np.repeat(starts - (ends - lengths), lengths) + np.arange(total)
-
-
-def pointer(lengths: Array) -> Array:
-    """Where each piece starts when pieces of these lengths lie one after the other, with the total at the end."""
-    return np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
+    ends = pointer(lengths)
+    return np.repeat(starts - ends[:-1], lengths) + np.arange(ends[-1])
 
 
 def random_order(groups: Array, generator: np.random.Generator) -> Array:
-    """A uniformly random order within each group, the groups staying one after the other.
-
-    Args:
-        groups: the group of each row, rising.
-        generator: source of randomness.
-
-    Shapes:
-        groups and result ``(N,)``.
-    """
+    """A uniformly random order within each group, ``(N,) -> (N,)``; groups rise and stay one after the other."""
     # a stable sort of group + u in [0, 1) cannot mix groups: even a u that rounds up to 1 only ties with a later group
     return np.argsort(groups + generator.random(len(groups)), kind="stable")
 
@@ -89,34 +78,15 @@ def one_graph(edges: Array, num_nodes: int) -> PackedGraphs:
 
 
 def join(collections: Sequence[PackedGraphs], y: ArrayLike | None = None) -> PackedGraphs:
-    """Put the graphs of several collections with like features into one; extras are left behind.
-
-    Args:
-        collections: at least one.
-        y: new targets, one per graph; None keeps those of the collections.
-    """
-    if not collections:
+    """Put the graphs of several collections with like features into one, with new targets where ``y`` is given."""
+    joined = join_graphs(collections)
+    if joined is None:
         raise DataError("join got no graphs; give at least one collection")
-    return PackedGraphs(
-        x=np.concatenate([graphs.x for graphs in collections]),
-        edge_index=np.concatenate([graphs.edge_index for graphs in collections], axis=1),
-        edge_attr=np.concatenate([graphs.edge_attr for graphs in collections]),
-        node_ptr=pointer(np.concatenate([graphs.num_nodes for graphs in collections])),
-        edge_ptr=pointer(np.concatenate([graphs.num_edges for graphs in collections])),
-        y=np.concatenate([graphs.y for graphs in collections]) if y is None else np.asarray(y),
-    )
+    return replace(joined, y=joined.y if y is None else np.asarray(y), extras={})
 
 
 def adjacency(graphs: PackedGraphs, chosen: Array | None = None) -> Array:
-    """Dense 0/1 adjacency of graphs that all have the same number of nodes.
-
-    Args:
-        graphs: the collection.
-        chosen: ids of the graphs to take; all if None.
-
-    Shapes:
-        chosen ``(B,)``, result ``(B, n, n)`` of int64.
-    """
+    """Dense 0/1 adjacency of the chosen graphs (or all), which have one size, ``(B,) -> (B, n, n)`` int64."""
     chosen = np.arange(len(graphs)) if chosen is None else np.asarray(chosen)
     sizes = np.unique(graphs.num_nodes[chosen])
     if len(sizes) != 1:
@@ -130,27 +100,18 @@ def adjacency(graphs: PackedGraphs, chosen: Array | None = None) -> Array:
 
 def num_components(graphs: PackedGraphs) -> Array:
     """How many connected components each graph has, ``(G,)``."""
-    first = np.repeat(graphs.node_ptr[:-1], graphs.num_edges).astype(np.int64)
-    source, target = graphs.edge_index.astype(np.int64) + first
-    label = np.arange(len(graphs.x))
-    while True:
-        low = label.copy()
-        np.minimum.at(low, source, label[target])
-        low = low[low]  # follow the lowest neighbour's own lowest neighbour: fewer rounds than hops
-        if np.array_equal(low, label):
-            break
-        label = low
-    is_lowest = label == np.arange(len(label))
-    return np.diff(pointer(is_lowest)[np.asarray(graphs.node_ptr, dtype=np.int64)])
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    ends = graphs.edge_index + np.repeat(graphs.node_ptr[:-1].astype(np.int64), graphs.num_edges)
+    matrix = coo_array((np.ones(ends.shape[1]), tuple(ends)), shape=(len(graphs.x), len(graphs.x)))
+    _, label = connected_components(matrix, directed=False)
+    first = np.unique(label, return_index=True)[1]  # a node of each component
+    return np.bincount(np.repeat(np.arange(len(graphs)), graphs.num_nodes)[first], minlength=len(graphs))
 
 
 def shuffle_nodes(graphs: PackedGraphs, generator: np.random.Generator) -> PackedGraphs:
-    """Relabel the nodes of each graph at random; extras with one row per node move along with their nodes.
-
-    Args:
-        graphs: the graphs; node-level targets move with their nodes too.
-        generator: source of randomness.
-    """
+    """Relabel the nodes of each graph at random; targets and extras with one row per node move with their nodes."""
     num_nodes, total = graphs.num_nodes, len(graphs.x)
     node_ptr = graphs.node_ptr.astype(np.int64)
     order = random_order(np.repeat(np.arange(len(graphs)), num_nodes), generator)  # new position -> old node
@@ -158,7 +119,7 @@ def shuffle_nodes(graphs: PackedGraphs, generator: np.random.Generator) -> Packe
     place[order] = np.arange(total)
     first = np.repeat(node_ptr[:-1], graphs.num_edges)
     row = place[graphs.edge_index.astype(np.int64) + first]  # (2, E)
-    by_source = np.lexsort((row[1], row[0]))
+    by_source = np.argsort(row[0], kind="stable")
     node_level = len(graphs.y) == total and total != len(graphs)
     return PackedGraphs(
         x=graphs.x[order],

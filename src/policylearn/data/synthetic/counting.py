@@ -13,8 +13,9 @@ from dataclasses import replace
 
 import numpy as np
 
+from policylearn.data.arrays import pointer
 from policylearn.data.packed import Array, DataError, PackedGraphs
-from policylearn.data.synthetic.assembly import adjacency, pack_edges, pointer
+from policylearn.data.synthetic.assembly import adjacency, pack_edges
 
 SUBSTRUCTURES = ("triangle", "tailed_triangle", "star3", "cycle4")
 ER_NODES, ER_PROBABILITY = 10, 0.3
@@ -27,11 +28,9 @@ def substructure_counts(adjacency: Array) -> Array:
     With A the adjacency, d the degrees and t_v = (A³)_vv / 2 the triangles at v: sum t / 3; sum t (d - 2);
     sum C(d, 3); and (tr A⁴ - 2 sum d² + sum d) / 8, closed walks of length four less those that turn back.
 
-    Args:
-        adjacency: symmetric 0/1 matrices without a diagonal, of graphs of one size.
-
     Shapes:
-        adjacency ``(n, n)`` or ``(B, n, n)``; result ``(4,)`` or ``(B, 4)``, int64, in the order of `SUBSTRUCTURES`.
+        adjacency ``(n, n)`` or ``(B, n, n)``, 0 or 1 and symmetric, without a diagonal; result ``(4,)`` or ``(B, 4)``,
+        int64, in the order of `SUBSTRUCTURES`.
     """
     a = np.asarray(adjacency)
     if a.ndim not in (2, 3) or a.shape[-1] != a.shape[-2]:
@@ -65,15 +64,7 @@ def count_substructures(graphs: PackedGraphs) -> Array:
 
 
 def counting_er(count: int, generator: np.random.Generator) -> PackedGraphs:
-    """Erdős-Rényi graphs with 10 nodes and edge probability 0.3, and their counts.
-
-    Args:
-        count: how many graphs (5,000 in the stored set).
-        generator: source of randomness.
-
-    Returns:
-        Graphs with ``y`` of shape (count, 4); ``extras`` name the columns and hold the split.
-    """
+    """Erdős-Rényi graphs with 10 nodes and edge probability 0.3, and their counts."""
     ends = np.stack(np.triu_indices(ER_NODES, k=1))  # (2, pairs)
     graph, pair = np.nonzero(generator.random((count, ends.shape[1])) < ER_PROBABILITY)
     sizes = np.full(count, ER_NODES)
@@ -81,15 +72,7 @@ def counting_er(count: int, generator: np.random.Generator) -> PackedGraphs:
 
 
 def counting_rr(count: int, generator: np.random.Generator) -> PackedGraphs:
-    """Random regular graphs with as many random edges removed as they have nodes, and their counts.
-
-    Args:
-        count: how many graphs (5,000 in the stored set).
-        generator: source of randomness.
-
-    Returns:
-        Graphs with ``y`` of shape (count, 4); ``extras`` name the columns and hold the split.
-    """
+    """Random regular graphs with as many random edges removed as they have nodes, and their counts."""
     shape = generator.integers(len(RR_SHAPES), size=count)
     nodes, degree = np.array(RR_SHAPES)[shape].T
     left = nodes * degree // 2 - nodes
@@ -110,12 +93,6 @@ def random_regular(nodes: int, degree: int, count: int, generator: np.random.Gen
 
     Edge after edge joins two nodes that are not joined yet, with probability in proportion to the product of the
     degrees that they still lack; a graph that gets stuck is restarted.
-
-    Args:
-        nodes: nodes of each graph.
-        degree: neighbours of each node.
-        count: how many graphs.
-        generator: source of randomness.
 
     Shapes:
         result ``(2, count, nodes * degree / 2)``.

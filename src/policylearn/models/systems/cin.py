@@ -10,9 +10,8 @@ from torch.nn import functional
 
 from policylearn.bags import Graphs
 from policylearn.models.protocol import AnyBatch, mean_loss
-from policylearn.models.registry import Inputs, System, TransformSpec, built, register
+from policylearn.models.registry import Inputs, System, TransformSpec, register
 from policylearn.nn import (
-    Features,
     NodeEncoder,
     build_edge_encoder,
     group_mean,
@@ -26,88 +25,6 @@ from policylearn.settings import NodePooling
 from policylearn.settings.schema import DropShare, Positive, Settings
 
 CellFeatures = Literal["embedding", "mean", "sum"]
-
-
-class CIN(nn.Module):
-    """A cell isomorphism network over nodes, edges and rings; over nodes, edges and triangles it is SIN.
-
-    Args:
-        node_features: what nodes come with.
-        edge_features: what edges come with; read in the form with embeddings only.
-        outputs: width of the output.
-        others: see `CINSettings`.
-    """
-
-    depends_on_batch = False
-    objective = mean_loss
-
-    def __init__(
-        self,
-        node_features: Features,
-        edge_features: Features,
-        *,
-        cell_features: CellFeatures,
-        layers: int,
-        channels: int,
-        norm: CellNorm,
-        coboundary: bool,
-        jumping: bool,
-        pooling: NodePooling,
-        input_dropout: float,
-        layer_dropout: float,
-        head_dropout: float,
-        outputs: int,
-    ) -> None:
-        super().__init__()
-        self.node_features, self.cell_features = node_features, cell_features
-        embedded = cell_features == "embedding"
-        self.node_embedding = NodeEncoder(node_features, channels) if embedded else None
-        self.edge_embedding = build_edge_encoder(edge_features, channels) if embedded else None
-        first = channels if embedded else node_width(node_features)
-        self.layers = nn.ModuleList(
-            CellLayer(first if depth == 0 else channels, channels, norm, coboundary=coboundary)
-            for depth in range(layers)
-        )
-        width = layers * channels if jumping else channels
-        self.readout = nn.ModuleDict(
-            {f"dim{dim}": nn.Linear(width, 2 * channels, bias=not jumping) for dim in range(DIMENSIONS)}
-        )
-        self.head = nn.Linear(2 * channels, outputs)
-        self.jumping, self.pooling = jumping, pooling
-        self.input_dropout, self.layer_dropout, self.head_dropout = input_dropout, layer_dropout, head_dropout
-
-    def forward(self, batch: AnyBatch, *, generator: torch.Generator | None = None) -> Tensor:
-        """Predict, ``(G, outputs)``."""
-        pooled = self.pooled(Graphs.of(batch))
-        read = [torch.relu(self.readout[f"dim{dim}"](pooled[dim])) for dim in range(DIMENSIONS)]
-        output: Tensor = self.head(functional.dropout(sum(read[1:], read[0]), self.head_dropout, self.training))
-        return output
-
-    def pooled(self, graphs: Graphs) -> Tensor:
-        """What is read of each dimension; zeros where a graph has no cell of it, ``(3, G, C)``."""
-        cells = CellComplex.of(graphs)
-        states = self._first(graphs, cells)
-        seen: list[list[Tensor]] = []
-        for layer in self.layers:
-            states = [functional.dropout(one, self.layer_dropout, self.training) for one in layer(states, cells)]
-            seen.append(states)
-        if self.jumping:
-            states = [torch.cat(of_layers, dim=1) for of_layers in zip(*seen, strict=True)]
-        pool = segment_sum if self.pooling == "sum" else group_mean
-        of_dimensions = zip(states, cells.graphs_of, strict=True)
-        return torch.stack([pool(one, graph, graphs.num_graphs) for one, graph in of_dimensions])
-
-    def _first(self, graphs: Graphs, cells: CellComplex) -> list[Tensor]:
-        """The states of nodes, edges and rings before the first layer."""
-        if self.node_embedding is None:
-            nodes = node_numbers(graphs, self.node_features, self.head.weight.dtype)
-            return [nodes, *cells.from_nodes(nodes, mean=self.cell_features == "mean")]
-        nodes = self.node_embedding(graphs)
-        edges, rings = cells.from_nodes(nodes, mean=False)
-        if self.edge_embedding is not None:
-            given = require_edges(graphs.edge_attr)
-            edges = self.edge_embedding(given.index_select(0, cells.columns)).each_edge()
-        return [functional.dropout(one, self.input_dropout, self.training) for one in (nodes, edges, rings)]
 
 
 class CINSettings(Settings, frozen=True):
@@ -164,13 +81,73 @@ class SINSettings(CINSettings, frozen=True):
     """Whether all layers are read out side by side, or the last one alone."""
 
 
+class CIN(nn.Module):
+    """A cell isomorphism network over nodes, edges and rings; over nodes, edges and triangles it is SIN."""
+
+    depends_on_batch = False
+    objective = mean_loss
+
+    def __init__(self, settings: CINSettings, inputs: Inputs) -> None:
+        super().__init__()
+        self.settings, self.node_features, channels = settings, inputs.node_features, settings.channels
+        embedded = settings.cell_features == "embedding"
+        self.node_embedding = NodeEncoder(inputs.node_features, channels) if embedded else None
+        self.edge_embedding = build_edge_encoder(inputs.edge_features, channels) if embedded else None
+        first = channels if embedded else node_width(inputs.node_features)
+        self.layers = nn.ModuleList(
+            CellLayer(first if depth == 0 else channels, channels, settings.norm, coboundary=settings.coboundary)
+            for depth in range(settings.layers)
+        )
+        width = settings.layers * channels if settings.jumping else channels
+        self.readout = nn.ModuleDict(
+            {f"dim{dim}": nn.Linear(width, 2 * channels, bias=not settings.jumping) for dim in range(DIMENSIONS)}
+        )
+        self.head = nn.Linear(2 * channels, inputs.outputs)
+
+    def forward(self, batch: AnyBatch, *, generator: torch.Generator | None = None) -> Tensor:
+        """Predict, ``(G, outputs)``."""
+        pooled = self.pooled(Graphs.of(batch))
+        read = [torch.relu(self.readout[f"dim{dim}"](pooled[dim])) for dim in range(DIMENSIONS)]
+        output: Tensor = self.head(
+            functional.dropout(sum(read[1:], read[0]), self.settings.head_dropout, self.training)
+        )
+        return output
+
+    def pooled(self, graphs: Graphs) -> Tensor:
+        """What is read of each dimension; zeros where a graph has no cell of it, ``(3, G, C)``."""
+        cells = CellComplex.of(graphs)
+        states = self._first(graphs, cells)
+        seen: list[list[Tensor]] = []
+        for layer in self.layers:
+            states = [
+                functional.dropout(one, self.settings.layer_dropout, self.training) for one in layer(states, cells)
+            ]
+            seen.append(states)
+        if self.settings.jumping:
+            states = [torch.cat(of_layers, dim=1) for of_layers in zip(*seen, strict=True)]
+        pool = segment_sum if self.settings.pooling == "sum" else group_mean
+        of_dimensions = zip(states, cells.graphs_of, strict=True)
+        return torch.stack([pool(one, graph, graphs.num_graphs) for one, graph in of_dimensions])
+
+    def _first(self, graphs: Graphs, cells: CellComplex) -> list[Tensor]:
+        """The states of nodes, edges and rings before the first layer."""
+        if self.node_embedding is None:
+            nodes = node_numbers(graphs, self.node_features, self.head.weight.dtype)
+            return [nodes, *cells.from_nodes(nodes, mean=self.settings.cell_features == "mean")]
+        nodes = self.node_embedding(graphs)
+        edges, rings = cells.from_nodes(nodes, mean=False)
+        if self.edge_embedding is not None:
+            given = require_edges(graphs.edge_attr)
+            edges = self.edge_embedding(given.index_select(0, cells.columns)).each_edge()
+        return [functional.dropout(one, self.settings.input_dropout, self.training) for one in (nodes, edges, rings)]
+
+
 def transforms(settings: CINSettings, inputs: Inputs) -> list[TransformSpec]:
     """Edges and rings of every graph."""
     return [("cells", {"longest_ring": settings.longest_ring})]
 
 
-network = built(CIN, but=["longest_ring"])
 OVER_BUDGET = "1.70 M weights as published, above the 500,000 of the table; cin-small is the authors' small run"
-register(System("cin", "CIN, rings as cells (Bodnar et al. 2021)", CINSettings, network, transforms, note=OVER_BUDGET))
-register(System("cin-small", "CIN-small (Bodnar et al. 2021)", CINSmallSettings, network, transforms))
-register(System("sin", "SIN, triangles as cells (Bodnar et al. 2021)", SINSettings, network, transforms))
+register(System("cin", "CIN, rings as cells (Bodnar et al. 2021)", CINSettings, CIN, transforms, note=OVER_BUDGET))
+register(System("cin-small", "CIN-small (Bodnar et al. 2021)", CINSmallSettings, CIN, transforms))
+register(System("sin", "SIN, triangles as cells (Bodnar et al. 2021)", SINSettings, CIN, transforms))

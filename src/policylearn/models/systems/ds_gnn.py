@@ -1,8 +1,11 @@
-"""DS-GNN: one GIN on each copy alone, and a set network over the copies (Bevilacqua et al., ICLR 2022)."""
+"""ESAN: DS-GNN, a GIN on each copy and a set network over them, and DSS-GNN, whose copies see each other's means.
+
+Both are of Bevilacqua et al., ICLR 2022, on a copy per node or on T drawn ones; there is no unmarked copy.
+"""
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 import torch
 from torch import Tensor, nn
@@ -12,8 +15,8 @@ from policylearn.bags import (
     BagKind,
     Graphs,
     Selection,
-    WholeCopies,
     check_rows,
+    mark_nodes,
     pieces,
     rows_of_copies,
     whole_copies,
@@ -22,6 +25,8 @@ from policylearn.models.protocol import AnyBatch, mean_loss
 from policylearn.models.registry import Inputs, System, register
 from policylearn.nn import (
     MLP,
+    CopiesThenNodes,
+    CopyPool,
     GINForm,
     MarkedInput,
     NormedGIN,
@@ -33,12 +38,11 @@ from policylearn.policies import FullPolicy, Policy, RandomPolicy
 from policylearn.settings.schema import DropShare, NotNegative, Positive, Seed, Settings
 
 
-class DSGNNSettings(Settings, frozen=True):
-    """DS-GNN with a copy per node."""
+class CopySettings(Settings, frozen=True):
+    """What DS-GNN, DSS-GNN and SUN have in common."""
 
     form: GINForm = "ogb"
-    """The authors' network for which data: 'zinc' (sum over nodes, set network of ZINC), 'ogb' (twice as wide inside,
-    no relu at the end, mean over nodes) or 'tu' (no edge features, sum over nodes)."""
+    """The authors' layers for which data: 'zinc', 'ogb' (twice as wide inside) or 'tu' (no edge features)."""
     bag: BagKind = "ego+"
     """Which edges a copy has: those near its root, which is marked ('ego+') or not ('ego'), all but its root's
     ('deleted'), or all, with the root marked ('marked')."""
@@ -48,14 +52,23 @@ class DSGNNSettings(Settings, frozen=True):
     """Number of layers."""
     channels: Positive = 300
     """C, width of every layer."""
+    max_rows: Positive = MAX_ROWS
+    """Rows (node and copy) held at once; more are refused, or by DS-GNN at inference taken in pieces."""
+
+
+class DSGNNSettings(CopySettings, frozen=True):
+    """DS-GNN with a copy per node.
+
+    On 'zinc' copies are the sum of their nodes and have the set network of ZINC, on 'ogb' the mean, without a relu at
+    the end, and on 'tu' the sum.
+    """
+
     jumping: Literal["concat", "last"] = "last"
     """What a copy is read from: its input and all layers, or the last layer."""
     set_channels: tuple[Positive, ...] = (32, 32)
     """Widths of the set network."""
     dropout: DropShare = 0.5
     """After every layer."""
-    max_rows: Positive = MAX_ROWS
-    """Rows (node and copy) held at once; more are refused in training and taken in pieces at inference."""
 
 
 class RandomDSGNNSettings(DSGNNSettings, frozen=True):
@@ -67,36 +80,25 @@ class RandomDSGNNSettings(DSGNNSettings, frozen=True):
     """Of the draws in evaluation."""
 
 
-class DSGNN(nn.Module):
-    r"""A set network over copies that do not see each other.
+class RandomDSSGNNSettings(CopySettings, frozen=True):
+    """DSS-GNN with few copies, drawn uniformly."""
 
-    .. math::
-        h^{(l)} = \mathrm{relu}(\mathrm{norm}(\mathrm{GIN}(h^{(l-1)}))), \quad
-        v_s = \mathrm{pool}_u\, [h^{(0)}_{su}, \dots, h^{(L)}_{su}], \quad y = \mathrm{head}(\mathrm{set}(\{v_s\}))
+    picks: NotNegative = 2
+    """T, copies drawn per graph."""
+    seed: Seed = 0
+    """Of the draws in evaluation."""
 
-    Args:
-        settings: see `DSGNNSettings`.
-        inputs: what the data gives.
-        policy: whose picks have a copy; there is no unmarked copy.
-    """
+
+class CopyModel(nn.Module):
+    """A model over copies of picked nodes: a policy picks, `predict` looks."""
 
     depends_on_batch = False
     objective = mean_loss
 
-    def __init__(self, settings: DSGNNSettings, inputs: Inputs, policy: Policy) -> None:
+    def __init__(self, settings: CopySettings, inputs: Inputs, policy: Policy) -> None:
         super().__init__()
-        channels, form = settings.channels, settings.form
-        self.policy = policy
-        self.rule: WholeCopies = whole_copies(settings.bag, settings.hops)
-        self.input = MarkedInput(inputs.node_features, channels, marks=2 if self.rule.mark else 0)
-        widths = [self.input.width] + [channels] * settings.layers
-        self.layers = nn.ModuleList(NormedGIN(form, width, channels, inputs.edge_features) for width in widths[:-1])
-        self.dropout = nn.Dropout(settings.dropout)
-        self.last_relu, self.mean_of_nodes, self.concat = form != "ogb", form == "ogb", settings.jumping == "concat"
-        vector = sum(widths) if self.concat else widths[-1]
-        set_network = PooledAtTheEnd if form == "zinc" else PooledInEveryLayer
-        self.set = set_network(vector, settings.set_channels)
-        self.head = MLP(settings.set_channels[-1], 2 * settings.set_channels[-1], inputs.outputs)
+        self.policy, self.rule = policy, whole_copies(settings.bag, settings.hops)
+        self.input = MarkedInput(inputs.node_features, settings.channels, marks=2 if self.rule.mark else 0)
         self.max_rows = settings.max_rows
 
     def forward(self, batch: AnyBatch, *, generator: torch.Generator | None = None) -> Tensor:
@@ -111,6 +113,31 @@ class DSGNN(nn.Module):
 
     def predict(self, batch: AnyBatch, selection: Selection) -> Tensor:
         """The output for picks that are handed in, ``(G, outputs)``."""
+        raise NotImplementedError
+
+
+class DSGNN(CopyModel):
+    r"""A set network over copies that do not see each other.
+
+    .. math::
+        h^{(l)} = \mathrm{relu}(\mathrm{norm}(\mathrm{GIN}(h^{(l-1)}))), \quad
+        v_s = \mathrm{pool}_u\, [h^{(0)}_{su}, \dots, h^{(L)}_{su}], \quad y = \mathrm{head}(\mathrm{set}(\{v_s\}))
+    """
+
+    def __init__(self, settings: DSGNNSettings, inputs: Inputs, policy: Policy) -> None:
+        super().__init__(settings, inputs, policy)
+        channels, form = settings.channels, settings.form
+        widths = [self.input.width] + [channels] * settings.layers
+        self.layers = nn.ModuleList(NormedGIN(form, width, channels, inputs.edge_features) for width in widths[:-1])
+        self.dropout = nn.Dropout(settings.dropout)
+        self.last_relu, self.mean_of_nodes, self.concat = form != "ogb", form == "ogb", settings.jumping == "concat"
+        vector = sum(widths) if self.concat else widths[-1]
+        set_network = PooledAtTheEnd if form == "zinc" else PooledInEveryLayer
+        self.set = set_network(vector, settings.set_channels)
+        self.head = MLP(settings.set_channels[-1], 2 * settings.set_channels[-1], inputs.outputs)
+
+    def predict(self, batch: AnyBatch, selection: Selection) -> Tensor:
+        """See `CopyModel`; without gradients copies go through in pieces."""
         graphs = Graphs.of(batch)
         if self.training or torch.is_grad_enabled():
             check_rows(rows_of_copies(graphs, selection), self.max_rows, self.input.width)
@@ -174,21 +201,67 @@ class PooledAtTheEnd(nn.Module):
         return pools
 
 
-register(
-    System(
-        name="ds-gnn",
-        title="DS-GNN on a copy per node (Bevilacqua et al., 2022)",
-        settings=DSGNNSettings,
-        network=lambda settings, inputs: DSGNN(settings, inputs, FullPolicy()),
-        note="training holds n rows per node; inference takes them in pieces",
-    )
-)
-register(
-    System(
-        name="random-ds-gnn",
-        title="DS-GNN on T drawn copies (Bevilacqua et al., 2022)",
-        settings=RandomDSGNNSettings,
-        network=lambda settings, inputs: DSGNN(settings, inputs, RandomPolicy(settings.picks, seed=settings.seed)),
-        random_in_evaluation=True,
-    )
-)
+class DSSLayer(nn.Module):
+    r"""One layer: the copy's own message passing, and one that all copies share.
+
+    .. math:: h'_{sv} = \mathrm{relu}(\mathrm{own}(h_s)_v + \mathrm{shared}(m)_v), \quad m_v = \mathrm{mean}_s\, h_{sv}
+    """
+
+    def __init__(self, own: NormedGIN, shared: NormedGIN) -> None:
+        super().__init__()
+        self.own, self.shared, self.pool = own, shared, CopyPool("mean")
+
+
+class DSSGNN(CopyModel):
+    """DSS-GNN."""
+
+    def __init__(self, settings: CopySettings, inputs: Inputs, policy: Policy) -> None:
+        super().__init__(settings, inputs, policy)
+        channels = settings.channels
+        widths = [self.input.width] + [channels] * (settings.layers - 1)
+
+        def stream(width: int) -> NormedGIN:
+            return NormedGIN(settings.form, width, channels, inputs.edge_features)
+
+        self.layers = nn.ModuleList(DSSLayer(stream(width), stream(width)) for width in widths)
+        self.readout = CopiesThenNodes("mean", "mean")
+        self.head = MLP(channels, 2 * channels, inputs.outputs)
+
+    def predict(self, batch: AnyBatch, selection: Selection) -> Tensor:
+        """See `CopyModel`."""
+        graphs = Graphs.of(batch)
+        check_rows(rows_of_copies(graphs, selection), self.max_rows, self.input.width)
+        bag = self.rule(graphs, selection, dtype=dtype_of(self), unmarked=False)
+        original = mark_nodes(graphs, Selection.nothing(graphs.ptr))  # the graph itself, as a bag of one copy
+        h = self.input(graphs, bag)  # (R, D)
+        for layer in self.layers:
+            assert isinstance(layer, DSSLayer)
+            mean = layer.pool.finish(layer.pool.part(h, bag))  # (R, C) -> (N, C)
+            shared = layer.shared(mean, original, graphs.edge_attr)
+            h = torch.relu(layer.own(h, bag, graphs.edge_attr) + bag.spread(shared))
+        # Every copy has all nodes, so that means over nodes and copies may be taken in either order.
+        output: Tensor = self.head(self.readout(h, bag, graphs))
+        return output
+
+
+PIECES = "training holds n rows per node; inference takes them in pieces"
+WHOLE = "holds n rows per node, at inference too; see 'max_rows'"
+ESAN = "(Bevilacqua et al., 2022)"
+
+
+def declare(
+    name: str, network: type[DSGNN] | type[DSSGNN], full: type[CopySettings], drawn: type[CopySettings], note: str
+) -> None:
+    """Register a network on a copy per node, and on T drawn copies."""
+
+    def build(settings: Any, inputs: Inputs) -> DSGNN | DSSGNN:
+        picks = getattr(settings, "picks", None)
+        return network(settings, inputs, FullPolicy() if picks is None else RandomPolicy(picks, seed=settings.seed))
+
+    register(System(name.lower(), f"{name} on a copy per node {ESAN}", full, build, note=note))
+    title = f"{name} on T drawn copies {ESAN}"
+    register(System(f"random-{name.lower()}", title, drawn, build, random_in_evaluation=True))
+
+
+declare("DS-GNN", DSGNN, DSGNNSettings, RandomDSGNNSettings, PIECES)
+declare("DSS-GNN", DSSGNN, CopySettings, RandomDSSGNNSettings, WHOLE)

@@ -11,9 +11,8 @@ from torch_geometric.nn.aggr import Set2Set
 
 from policylearn.bags import Graphs
 from policylearn.models.protocol import AnyBatch, mean_loss
-from policylearn.models.registry import Inputs, System, TransformSpec, register, values
+from policylearn.models.registry import Inputs, System, TransformSpec, register
 from policylearn.nn import (
-    Features,
     RowBatchNorm,
     neighbour_sum,
     node_numbers,
@@ -23,6 +22,25 @@ from policylearn.settings.schema import DropShare, Positive, Settings
 
 WALKS, LAPLACIAN = "walk_encoding", "laplacian_encoding"
 """The structures of these names, of the transforms of the same names."""
+
+
+class EncodedGINSettings(Settings, frozen=True):
+    """The baseline on Alchemy."""
+
+    layers: Positive = 6
+    """Number of layers."""
+    channels: Positive = 64
+    """Width C."""
+    walk_steps: Positive = 20
+    """Columns of the walk encoding."""
+    eigenvectors: Positive = 4
+    """Columns of the Laplacian encoding."""
+    encoding_channels: Positive = 16
+    """P, width of each encoding; the types of nodes have the C - 2P channels that are left."""
+    set2set_steps: Positive = 6
+    """How often the readout asks the nodes."""
+    dropout: DropShare = 0.0
+    """Behind each layer."""
 
 
 class EncodingMLP(nn.Module):
@@ -72,47 +90,27 @@ class EncodedGIN(nn.Module):
     """GIN over types, walk encoding and Laplacian encoding of the nodes; edge features are not read.
 
     Eigenvectors are known up to their signs: each training step flips those of whole columns at random.
-
-    Args:
-        node_features: what nodes come with; categories are read one-hot.
-        outputs: width of the output.
-        others: see `EncodedGINSettings`.
     """
 
     depends_on_batch = False
     objective = mean_loss
 
-    def __init__(
-        self,
-        node_features: Features,
-        *,
-        walk_steps: int,
-        eigenvectors: int,
-        encoding_channels: int,
-        layers: int,
-        channels: int,
-        set2set_steps: int,
-        dropout: float,
-        outputs: int,
-    ) -> None:
+    def __init__(self, settings: EncodedGINSettings, inputs: Inputs) -> None:
         super().__init__()
+        channels, encoding_channels = settings.channels, settings.encoding_channels
         if channels <= 2 * encoding_channels:
             raise ValueError(
                 f"{channels} channels leave none for the types of nodes beside two encodings of {encoding_channels};"
                 " use more channels or fewer encoding_channels"
             )
-        self.node_features = node_features
-        self.node_encoder = nn.Linear(node_width(node_features), channels - 2 * encoding_channels)
-        self.lap = EncodingMLP(eigenvectors, encoding_channels, norm=False)
-        self.rw = EncodingMLP(walk_steps, encoding_channels, norm=True)
-        self.layers = nn.ModuleList(GINLayer(channels, dropout) for _ in range(layers))
-        self.set2set = Set2Set(channels, set2set_steps)
-        self.head = nn.ModuleDict(
-            {
-                "lin1": nn.Linear(2 * channels, 2 * channels),
-                "lin2": nn.Linear(2 * channels, outputs, bias=False),
-            }
-        )
+        self.node_features = inputs.node_features
+        self.node_encoder = nn.Linear(node_width(inputs.node_features), channels - 2 * encoding_channels)
+        self.lap = EncodingMLP(settings.eigenvectors, encoding_channels, norm=False)
+        self.rw = EncodingMLP(settings.walk_steps, encoding_channels, norm=True)
+        self.layers = nn.ModuleList(GINLayer(channels, settings.dropout) for _ in range(settings.layers))
+        self.set2set = Set2Set(channels, settings.set2set_steps)
+        lin1 = nn.Linear(2 * channels, 2 * channels)
+        self.head = nn.ModuleDict({"lin1": lin1, "lin2": nn.Linear(2 * channels, inputs.outputs, bias=False)})
 
     def forward(self, batch: AnyBatch, *, generator: torch.Generator | None = None) -> Tensor:
         """Predict, ``(G, outputs)``; in training with eigenvectors of random sign."""
@@ -140,30 +138,6 @@ class EncodedGIN(nn.Module):
         return output
 
 
-class EncodedGINSettings(Settings, frozen=True):
-    """The baseline on Alchemy."""
-
-    layers: Positive = 6
-    """Number of layers."""
-    channels: Positive = 64
-    """Width C."""
-    walk_steps: Positive = 20
-    """Columns of the walk encoding."""
-    eigenvectors: Positive = 4
-    """Columns of the Laplacian encoding."""
-    encoding_channels: Positive = 16
-    """P, width of each encoding; the types of nodes have the C - 2P channels that are left."""
-    set2set_steps: Positive = 6
-    """How often the readout asks the nodes."""
-    dropout: DropShare = 0.0
-    """Behind each layer."""
-
-
-def build(settings: EncodedGINSettings, inputs: Inputs) -> EncodedGIN:
-    """From settings to the network."""
-    return EncodedGIN(inputs.node_features, outputs=inputs.outputs, **values(settings))
-
-
 def transforms(settings: EncodedGINSettings, inputs: Inputs) -> list[TransformSpec]:
     """Walk and Laplacian encodings, under names of their own."""
     return [
@@ -172,4 +146,4 @@ def transforms(settings: EncodedGINSettings, inputs: Inputs) -> list[TransformSp
     ]
 
 
-register(System("gin-pe", "GIN + RWSE & LapPE (Qian et al. 2023)", EncodedGINSettings, build, transforms))
+register(System("gin-pe", "GIN + RWSE & LapPE (Qian et al. 2023)", EncodedGINSettings, EncodedGIN, transforms))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Literal
 
 import torch
@@ -10,7 +9,7 @@ from torch import Tensor, nn
 
 from policylearn.bags import MAX_ROWS, Bag, Graphs, attached, attached_ego_nets, check_rows
 from policylearn.models.protocol import AnyBatch, mean_loss
-from policylearn.models.registry import Inputs, System, TransformSpec, built, register
+from policylearn.models.registry import Inputs, System, TransformSpec, register
 from policylearn.nn import (
     EdgeTerm,
     Features,
@@ -30,179 +29,6 @@ Joining = Literal["concat", "add"]
 
 HOPS_KNOWN = 20
 """Rows of the table of distances; the first is kept for pairs without a path, of which ego nets have none."""
-
-
-class InnerLayer(nn.Module):
-    r"""GINE inside the ego nets: :math:`t + \mathrm{relu}(\mathrm{BN}(W_2\, \mathrm{relu}(\mathrm{BN}(W_1 a))))`."""
-
-    def __init__(self, channels: int, dropout: float) -> None:
-        super().__init__()
-        self.eps = nn.Parameter(torch.zeros(1))
-        self.lin1 = nn.Linear(channels, channels, bias=False)
-        self.norm1 = RowBatchNorm(channels)
-        self.lin2 = nn.Linear(channels, channels, bias=False)
-        self.norm2 = RowBatchNorm(channels)
-        self.dropout = nn.Dropout(dropout)
-
-    def forward(self, rows: Tensor, bag: Bag, edges: EdgeTerm) -> Tensor:
-        """Pass messages, ``(R, D) -> (R, D)``."""
-        summed = gine_sum(rows, bag, 1 + self.eps, edges.values, edges.index)
-        new = self.lin2(torch.relu(self.norm1(self.lin1(summed))))
-        out: Tensor = self.dropout(torch.relu(self.norm2(new))) + rows
-        return out
-
-
-class Transformed(nn.Module):
-    """``relu(BN(W dropout(t)))`` of each row, before rows are pooled."""
-
-    def __init__(self, channels: int, dropout: float) -> None:
-        super().__init__()
-        self.dropout, self.lin = nn.Dropout(dropout), nn.Linear(channels, channels, bias=False)
-        self.norm = RowBatchNorm(channels)
-
-    def forward(self, rows: Tensor) -> Tensor:
-        """Map, ``(R, C) -> (R, C)``."""
-        return torch.relu(self.norm(self.lin(self.dropout(rows))))
-
-
-class AKLayer(nn.Module):
-    """The ego nets of all nodes, and each node's new state from its row in its own net and from pooled rows.
-
-    Args:
-        channels: C.
-        hop_channels: width of the embedded distance to the root, which rows and gates read; 0 leaves both out (GNN-AK).
-        inner_layers: layers inside the ego nets.
-        edge_features: what edges come with; one learned vector stands for all edges where they come with nothing.
-        parts: what a node's state is made of: `centroid`, its row in its own net; `subgraph`, all rows of its net;
-            `context`, its rows in all nets.
-        combine: one map of the parts side by side, or their sum.
-        pool: how rows are pooled.
-        dropout: of inner layers, of rows before they are transformed, and of the parts.
-    """
-
-    def __init__(
-        self,
-        channels: int,
-        hop_channels: int,
-        inner_layers: int,
-        edge_features: Features,
-        *,
-        parts: Sequence[StatePart],
-        combine: Joining,
-        pool: NodePooling,
-        dropout: float,
-    ) -> None:
-        super().__init__()
-        wide = channels + hop_channels
-        self.parts, self.combine, self.pool, self.hop_channels = tuple(parts), combine, pool, hop_channels
-        self.has_edges = edge_features.present
-        self.edges = build_edge_encoder(edge_features if edge_features.present else Features((1,)), wide)
-        self.inner = nn.ModuleList(InnerLayer(wide, dropout) for _ in range(inner_layers))
-        self.transforms = nn.ModuleDict({part: Transformed(channels, dropout) for part in parts if part != "centroid"})
-        if hop_channels:
-            self.hops = nn.Embedding(HOPS_KNOWN, hop_channels)
-            self.narrow = nn.Linear(wide, channels)
-            self.gates = nn.ModuleDict({part: nn.Linear(hop_channels, channels) for part in parts})
-        if combine == "concat":
-            self.out = nn.Linear(channels * len(parts), channels, bias=False)
-        self.dropout = nn.Dropout(dropout)
-
-    def forward(self, h: Tensor, graphs: Graphs, bag: Bag) -> Tensor:
-        """New states before the norm, ``(N, C) -> (N, C)``."""
-        rows = bag.spread(h)  # (N, C) -> (R, C)
-        hops = self.hops(bag.marks[:, 0].long() + 1) if self.hop_channels else None
-        if hops is not None:
-            rows = torch.cat([rows, hops], dim=1)  # (R, C) -> (R, D)
-        edges = self._edge_term(graphs)
-        for layer in self.inner:
-            rows = layer(rows, bag, edges)
-        if hops is not None:
-            rows = self.narrow(rows)  # (R, D) -> (R, C)
-        parts = [self._part(part, rows, hops, bag) for part in self.parts]
-        if self.combine == "add":
-            return torch.stack(parts).sum(0)
-        out: Tensor = self.out(self.dropout(torch.cat(parts, dim=1)))
-        return out
-
-    def _part(self, part: str, rows: Tensor, hops: Tensor | None, bag: Bag) -> Tensor:
-        """One part of each node's state, ``(R, C) -> (N, C)``."""
-        own = bag.node == bag.root
-        rows = rows[own] if part == "centroid" else self.transforms[part](rows)
-        if hops is not None:
-            rows = rows * torch.sigmoid(self.gates[part](hops[own] if part == "centroid" else hops))
-        if part == "centroid":
-            return rows  # in the order of nodes, as all rows are
-        group = bag.root if part == "subgraph" else bag.node
-        return pooled(rows, group, bag.num_nodes, self.pool)
-
-    def _edge_term(self, graphs: Graphs) -> EdgeTerm:
-        attr = graphs.edge_attr if self.has_edges else graphs.edge_index.new_zeros(graphs.edge_index.shape[1], 1)
-        assert self.edges is not None
-        term: EdgeTerm = self.edges(require_edges(attr))
-        return term
-
-
-class GNNAK(nn.Module):
-    """GNN-AK, and with ``hop_channels`` GNN-AK+; every node's ego net is a copy of its own.
-
-    Args:
-        node_features: what nodes come with.
-        edge_features: what edges come with.
-        outputs: width of the output.
-        others: see `GNNAKSettings`.
-    """
-
-    depends_on_batch = False
-    objective = mean_loss
-
-    def __init__(
-        self,
-        node_features: Features,
-        edge_features: Features,
-        *,
-        channels: int = 128,
-        outputs: int = 1,
-        layers: int = 6,
-        hop_channels: int = 0,
-        inner_layers: int = 1,
-        parts: Sequence[StatePart] = ("centroid", "subgraph"),
-        combine: Joining = "concat",
-        pool: NodePooling = "sum",
-        dropout: float = 0.0,
-        max_rows: int = MAX_ROWS,
-    ) -> None:
-        super().__init__()
-        self.pool, self.max_rows, self.width = pool, max_rows, channels + hop_channels
-        self.node_encoder = NodeEncoder(node_features, channels)
-        self.layers = nn.ModuleList(
-            AKLayer(
-                channels, hop_channels, inner_layers, edge_features,
-                parts=parts, combine=combine, pool=pool, dropout=dropout,
-            )
-            for _ in range(layers)
-        )  # fmt: skip
-        self.norms = nn.ModuleList(RowBatchNorm(channels) for _ in range(layers))
-        self.dropout = nn.Dropout(dropout)
-        self.lin1 = nn.Linear(channels, channels, bias=False)
-        self.norm = RowBatchNorm(channels)
-        self.lin2 = nn.Linear(channels, outputs)
-
-    def forward(self, batch: AnyBatch, *, generator: torch.Generator | None = None) -> Tensor:
-        """Predict, ``(G, outputs)``."""
-        graphs = Graphs.of(batch)
-        check_rows(len(attached(graphs, "ego_root", "ego_nets")), self.max_rows, self.width)
-        bag = attached_ego_nets(graphs)
-        h = self.node_encoder(graphs)
-        for layer, norm in zip(self.layers, self.norms, strict=True):
-            h = self.dropout(torch.relu(norm(layer(h, graphs, bag)))) + h
-        vector = self.dropout(pooled(h, graphs.batch, graphs.num_graphs, self.pool))
-        output: Tensor = self.lin2(torch.relu(self.norm(self.lin1(vector))))
-        return output
-
-
-def pooled(rows: Tensor, group: Tensor, count: int, how: NodePooling) -> Tensor:
-    """Sum or mean of each group's rows, ``(R, C) -> (count, C)``; every group has some."""
-    return (segment_sum if how == "sum" else group_mean)(rows, group, count)
 
 
 class GNNAKSettings(Settings, frozen=True):
@@ -243,12 +69,135 @@ class GNNAKPlusSettings(GNNAKSettings, frozen=True):
     """What a node's state is made of."""
 
 
+class InnerLayer(nn.Module):
+    r"""GINE inside the ego nets: :math:`t + \mathrm{relu}(\mathrm{BN}(W_2\, \mathrm{relu}(\mathrm{BN}(W_1 a))))`."""
+
+    def __init__(self, channels: int, dropout: float) -> None:
+        super().__init__()
+        self.eps = nn.Parameter(torch.zeros(1))
+        self.lin1 = nn.Linear(channels, channels, bias=False)
+        self.norm1 = RowBatchNorm(channels)
+        self.lin2 = nn.Linear(channels, channels, bias=False)
+        self.norm2 = RowBatchNorm(channels)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, rows: Tensor, bag: Bag, edges: EdgeTerm) -> Tensor:
+        """Pass messages, ``(R, D) -> (R, D)``."""
+        summed = gine_sum(rows, bag, 1 + self.eps, edges.values, edges.index)
+        new = self.lin2(torch.relu(self.norm1(self.lin1(summed))))
+        out: Tensor = self.dropout(torch.relu(self.norm2(new))) + rows
+        return out
+
+
+class Transformed(nn.Module):
+    """``relu(BN(W dropout(t)))`` of each row, before rows are pooled."""
+
+    def __init__(self, channels: int, dropout: float) -> None:
+        super().__init__()
+        self.dropout, self.lin = nn.Dropout(dropout), nn.Linear(channels, channels, bias=False)
+        self.norm = RowBatchNorm(channels)
+
+    def forward(self, rows: Tensor) -> Tensor:
+        """Map, ``(R, C) -> (R, C)``."""
+        return torch.relu(self.norm(self.lin(self.dropout(rows))))
+
+
+class AKLayer(nn.Module):
+    """The ego nets of all nodes, and each node's new state from its row in its own net and from pooled rows."""
+
+    def __init__(self, settings: GNNAKSettings, edge_features: Features) -> None:
+        super().__init__()
+        channels, hop_channels, dropout = settings.channels, settings.hop_channels, settings.dropout
+        wide, parts = channels + hop_channels, settings.parts
+        self.parts, self.combine, self.pool, self.hop_channels = parts, settings.combine, settings.pool, hop_channels
+        self.has_edges = edge_features.present  # one learned vector stands for all edges that come with nothing
+        self.edges = build_edge_encoder(edge_features if edge_features.present else Features((1,)), wide)
+        self.inner = nn.ModuleList(InnerLayer(wide, dropout) for _ in range(settings.inner_layers))
+        self.transforms = nn.ModuleDict({part: Transformed(channels, dropout) for part in parts if part != "centroid"})
+        if hop_channels:
+            self.hops = nn.Embedding(HOPS_KNOWN, hop_channels)
+            self.narrow = nn.Linear(wide, channels)
+            self.gates = nn.ModuleDict({part: nn.Linear(hop_channels, channels) for part in parts})
+        if settings.combine == "concat":
+            self.out = nn.Linear(channels * len(parts), channels, bias=False)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, h: Tensor, graphs: Graphs, bag: Bag) -> Tensor:
+        """New states before the norm, ``(N, C) -> (N, C)``."""
+        rows = bag.spread(h)  # (N, C) -> (R, C)
+        hops = self.hops(bag.marks[:, 0].long() + 1) if self.hop_channels else None
+        if hops is not None:
+            rows = torch.cat([rows, hops], dim=1)  # (R, C) -> (R, D)
+        edges = self._edge_term(graphs)
+        for layer in self.inner:
+            rows = layer(rows, bag, edges)
+        if hops is not None:
+            rows = self.narrow(rows)  # (R, D) -> (R, C)
+        parts = [self._part(part, rows, hops, bag) for part in self.parts]
+        if self.combine == "add":
+            return torch.stack(parts).sum(0)
+        out: Tensor = self.out(self.dropout(torch.cat(parts, dim=1)))
+        return out
+
+    def _part(self, part: str, rows: Tensor, hops: Tensor | None, bag: Bag) -> Tensor:
+        """One part of each node's state, ``(R, C) -> (N, C)``."""
+        own = bag.node == bag.root
+        rows = rows[own] if part == "centroid" else self.transforms[part](rows)
+        if hops is not None:
+            rows = rows * torch.sigmoid(self.gates[part](hops[own] if part == "centroid" else hops))
+        if part == "centroid":
+            return rows  # in the order of nodes, as all rows are
+        group = bag.root if part == "subgraph" else bag.node
+        return pooled(rows, group, bag.num_nodes, self.pool)
+
+    def _edge_term(self, graphs: Graphs) -> EdgeTerm:
+        attr = graphs.edge_attr if self.has_edges else graphs.edge_index.new_zeros(graphs.edge_index.shape[1], 1)
+        assert self.edges is not None
+        term: EdgeTerm = self.edges(require_edges(attr))
+        return term
+
+
+class GNNAK(nn.Module):
+    """GNN-AK, and with ``hop_channels`` GNN-AK+; every node's ego net is a copy of its own."""
+
+    depends_on_batch = False
+    objective = mean_loss
+
+    def __init__(self, settings: GNNAKSettings, inputs: Inputs) -> None:
+        super().__init__()
+        channels, layers, dropout = settings.channels, settings.layers, settings.dropout
+        self.pool, self.max_rows, self.width = settings.pool, settings.max_rows, channels + settings.hop_channels
+        self.node_encoder = NodeEncoder(inputs.node_features, channels)
+        self.layers = nn.ModuleList(AKLayer(settings, inputs.edge_features) for _ in range(layers))
+        self.norms = nn.ModuleList(RowBatchNorm(channels) for _ in range(layers))
+        self.dropout = nn.Dropout(dropout)
+        self.lin1 = nn.Linear(channels, channels, bias=False)
+        self.norm = RowBatchNorm(channels)
+        self.lin2 = nn.Linear(channels, inputs.outputs)
+
+    def forward(self, batch: AnyBatch, *, generator: torch.Generator | None = None) -> Tensor:
+        """Predict, ``(G, outputs)``."""
+        graphs = Graphs.of(batch)
+        check_rows(len(attached(graphs, "ego_root", "ego_nets")), self.max_rows, self.width)
+        bag = attached_ego_nets(graphs)
+        h = self.node_encoder(graphs)
+        for layer, norm in zip(self.layers, self.norms, strict=True):
+            h = self.dropout(torch.relu(norm(layer(h, graphs, bag)))) + h
+        vector = self.dropout(pooled(h, graphs.batch, graphs.num_graphs, self.pool))
+        output: Tensor = self.lin2(torch.relu(self.norm(self.lin1(vector))))
+        return output
+
+
+def pooled(rows: Tensor, group: Tensor, count: int, how: NodePooling) -> Tensor:
+    """Sum or mean of each group's rows, ``(R, C) -> (count, C)``; every group has some."""
+    return (segment_sum if how == "sum" else group_mean)(rows, group, count)
+
+
 def transforms(settings: GNNAKSettings, inputs: Inputs) -> list[TransformSpec]:
     """The ego nets of all nodes."""
     return [("ego_nets", {"hops": settings.hops})]
 
 
-network = built(GNNAK, but=["hops"])
 NOTE = "holds one state per node of every ego net: n times the size of a net"
-register(System("gnn-ak", "GNN-AK, GNN as kernel (Zhao et al. 2021)", GNNAKSettings, network, transforms, note=NOTE))
-register(System("gnn-ak-plus", "GNN-AK+ (Zhao et al. 2021)", GNNAKPlusSettings, network, transforms, note=NOTE))
+register(System("gnn-ak", "GNN-AK, GNN as kernel (Zhao et al. 2021)", GNNAKSettings, GNNAK, transforms, note=NOTE))
+register(System("gnn-ak-plus", "GNN-AK+ (Zhao et al. 2021)", GNNAKPlusSettings, GNNAK, transforms, note=NOTE))

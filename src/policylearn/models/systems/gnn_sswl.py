@@ -10,9 +10,22 @@ from torch import Tensor, nn
 
 from policylearn.bags import MAX_ROWS, Bag, Graphs, Selection, attached, check_rows, every_root, mark_nodes
 from policylearn.models.protocol import AnyBatch, mean_loss
-from policylearn.models.registry import Inputs, System, TransformSpec, built, register
+from policylearn.models.registry import Inputs, System, TransformSpec, register
 from policylearn.nn import MLP, Features, NodeEncoder, NormedMLP, RowBatchNorm, build_gin, segment_sum
 from policylearn.settings.schema import Positive, Settings
+
+
+class GNNSSWLSettings(Settings, frozen=True):
+    """The published runs on ZINC: 272,653 weights, with the pairs (v, v) 385,555."""
+
+    channels: Positive = 96
+    """Width C."""
+    layers: Positive = 6
+    """Number of layers, the pooling one not counted."""
+    cap: Positive = 5
+    """Distances from here on are one."""
+    max_rows: Positive = MAX_ROWS
+    """Pairs of nodes of a batch that are too many to hold."""
 
 
 @dataclass(frozen=True)
@@ -81,38 +94,21 @@ class GNNSSWL(nn.Module):
     """GNN-SSWL, and with ``own`` GNN-SSWL+; pairs start from the node's features and the distance to the root.
 
     Where the official code fails, on graphs of several components, nodes without a path count as far apart.
-
-    Args:
-        node_features: what nodes come with.
-        edge_features: what edges come with.
-        outputs: width of the output.
-        own: whether pairs also hear (v, v).
-        others: see `GNNSSWLSettings`.
     """
 
     depends_on_batch = False
     objective = mean_loss
 
-    def __init__(
-        self,
-        node_features: Features,
-        edge_features: Features,
-        *,
-        channels: int = 96,
-        outputs: int = 1,
-        layers: int = 6,
-        cap: int = 5,
-        own: bool = True,
-        max_rows: int = MAX_ROWS,
-    ) -> None:
+    def __init__(self, settings: GNNSSWLSettings, inputs: Inputs, *, own: bool = True) -> None:
         super().__init__()
-        self.cap, self.max_rows, self.channels = cap, max_rows, channels
-        self.node_encoder = NodeEncoder(node_features, channels)
-        self.distances = nn.Embedding(cap + 1, channels)
-        self.layers = nn.ModuleList(PairLayer(channels, edge_features, own=own) for _ in range(layers))
+        self.cap, self.max_rows, self.channels = settings.cap, settings.max_rows, settings.channels
+        channels, layers = settings.channels, range(settings.layers)
+        self.node_encoder = NodeEncoder(inputs.node_features, channels)
+        self.distances = nn.Embedding(settings.cap + 1, channels)
+        self.layers = nn.ModuleList(PairLayer(channels, inputs.edge_features, own=own) for _ in layers)
         self.pool = NormedMLP(channels, channels)
         self.norm = RowBatchNorm(channels)
-        self.head = MLP(channels, 2 * channels, outputs)
+        self.head = MLP(channels, 2 * channels, inputs.outputs)
 
     def forward(self, batch: AnyBatch, *, generator: torch.Generator | None = None) -> Tensor:
         """Predict, ``(G, outputs)``."""
@@ -134,19 +130,6 @@ class GNNSSWL(nn.Module):
         return output
 
 
-class GNNSSWLSettings(Settings, frozen=True):
-    """The published runs on ZINC: 272,653 weights, with the pairs (v, v) 385,555."""
-
-    channels: Positive = 96
-    """Width C."""
-    layers: Positive = 6
-    """Number of layers, the pooling one not counted."""
-    cap: Positive = 5
-    """Distances from here on are one."""
-    max_rows: Positive = MAX_ROWS
-    """Pairs of nodes of a batch that are too many to hold."""
-
-
 def transforms(settings: GNNSSWLSettings, inputs: Inputs) -> list[TransformSpec]:
     """Distances of all pairs."""
     return [("distances", {"cap": settings.cap})]
@@ -154,7 +137,6 @@ def transforms(settings: GNNSSWLSettings, inputs: Inputs) -> list[TransformSpec]
 
 NOTE = "holds n * n states per graph, in evaluation too"
 TITLE = "(Zhang et al. 2023)"
-register(
-    System("gnn-sswl", f"GNN-SSWL {TITLE}", GNNSSWLSettings, built(partial(GNNSSWL, own=False)), transforms, note=NOTE)
-)
-register(System("gnn-sswl-plus", f"GNN-SSWL+ {TITLE}", GNNSSWLSettings, built(GNNSSWL), transforms, note=NOTE))
+without_own = partial(GNNSSWL, own=False)
+register(System("gnn-sswl", f"GNN-SSWL {TITLE}", GNNSSWLSettings, without_own, transforms, note=NOTE))
+register(System("gnn-sswl-plus", f"GNN-SSWL+ {TITLE}", GNNSSWLSettings, GNNSSWL, transforms, note=NOTE))

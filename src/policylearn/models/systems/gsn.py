@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import torch
 from torch import Tensor, nn
 
 from policylearn.bags import Graphs
 from policylearn.models.protocol import AnyBatch, mean_loss
-from policylearn.models.registry import Inputs, System, TransformSpec, register, values
+from policylearn.models.registry import Inputs, System, TransformSpec, register
 from policylearn.nn import (
-    Features,
     RowBatchNorm,
     collect,
     edge_numbers,
@@ -25,6 +22,17 @@ from policylearn.nn import (
 from policylearn.settings.schema import Positive, Settings
 
 CODES = "cycle_code"
+
+
+class GSNSettings(Settings, frozen=True):
+    """The run of about 500,000 weights on ZINC."""
+
+    layers: Positive = 4
+    """Number of layers."""
+    channels: Positive = 150
+    """Width C."""
+    longest_cycle: Positive = 8
+    """Cycles from 3 nodes to this many are counted."""
 
 
 class GSNMLP(nn.Module):
@@ -77,33 +85,21 @@ class GSNLayer(nn.Module):
 class GSN(nn.Module):
     """GSN-v in its general form with edge features: the codes of a node's cycle counts enter the first layer.
 
-    Args:
-        node_features: what nodes come with; categories are read one-hot.
-        edge_features: what edges come with, likewise.
-        codes: how many codes the counts of each length have.
-        outputs: width of the output.
-        others: see `GSNSettings`.
+    Categories are read one-hot; the codes are those that the transform learned from the training graphs.
     """
 
     depends_on_batch = False
     objective = mean_loss
 
-    def __init__(
-        self,
-        node_features: Features,
-        edge_features: Features,
-        codes: Sequence[int],
-        *,
-        layers: int,
-        channels: int,
-        outputs: int,
-    ) -> None:
+    def __init__(self, settings: GSNSettings, inputs: Inputs) -> None:
         super().__init__()
-        self.node_features, self.edge_features, self.codes = node_features, edge_features, tuple(codes)
+        node_features, edge_features, channels = inputs.node_features, inputs.edge_features, settings.channels
+        self.node_features, self.edge_features = node_features, edge_features
+        self.codes = codes = tuple(map(len, inputs.learned_by("cycle_codes")["vocabularies"]))
         first = GSNLayer(node_width(node_features), sum(codes), edge_width(edge_features), channels)
-        later = (GSNLayer(channels, 0, edge_width(edge_features), channels) for _ in range(layers - 1))
+        later = (GSNLayer(channels, 0, edge_width(edge_features), channels) for _ in range(settings.layers - 1))
         self.layers = nn.ModuleList([first, *later])
-        self.head = GSNMLP(channels, channels, outputs)
+        self.head = GSNMLP(channels, channels, inputs.outputs)
 
     def forward(self, batch: AnyBatch, *, generator: torch.Generator | None = None) -> Tensor:
         """Predict, ``(G, outputs)``."""
@@ -123,32 +119,9 @@ class GSN(nn.Module):
         return states
 
 
-class GSNSettings(Settings, frozen=True):
-    """The run of about 500,000 weights on ZINC."""
-
-    layers: Positive = 4
-    """Number of layers."""
-    channels: Positive = 150
-    """Width C."""
-    longest_cycle: Positive = 8
-    """Cycles from 3 nodes to this many are counted."""
-
-
-def build(settings: GSNSettings, inputs: Inputs) -> GSN:
-    """From settings to the network; the codes are those that the transform learned from the training graphs."""
-    vocabularies = inputs.learned_by("cycle_codes")["vocabularies"]
-    return GSN(
-        inputs.node_features,
-        inputs.edge_features,
-        [len(known) for known in vocabularies],
-        outputs=inputs.outputs,
-        **values(settings, but=["longest_cycle"]),
-    )
-
-
 def transforms(settings: GSNSettings, inputs: Inputs) -> list[TransformSpec]:
     """Cycle counts of every node, as codes."""
     return [("cycle_codes", {"sizes": tuple(range(3, settings.longest_cycle + 1)), "into": CODES})]
 
 
-register(System("gsn", "GSN-v, cycle counts in messages (Bouritsas et al. 2020)", GSNSettings, build, transforms))
+register(System("gsn", "GSN-v, cycle counts in messages (Bouritsas et al. 2020)", GSNSettings, GSN, transforms))

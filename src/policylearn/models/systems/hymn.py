@@ -7,12 +7,11 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from policylearn.bags import Bag, Graphs
-from policylearn.models.registry import Inputs, System, TransformSpec, register, values
+from policylearn.models.registry import Inputs, System, TransformSpec, register
 from policylearn.models.subgraph_gnn import SubgraphGNN
 from policylearn.nn import (
     CopiesThenNodes,
     EdgeTerm,
-    Features,
     NodeEncoder,
     RowBatchNorm,
     Scope,
@@ -33,6 +32,31 @@ TIES = 1e-6
 def centrality(graphs: Graphs) -> Tensor:
     r"""How central each node is, :math:`\sum_{k=1}^{K} (A^k)_{vv} / k!`, ``(N,)``."""
     return graphs.extras[TERMS].to(torch.float64).sum(1)
+
+
+class HyMNSettings(Settings, frozen=True):
+    """The run on ZINC, of 497,283 weights."""
+
+    picks: NotNegative = 1
+    """T, marked copies beside the unmarked graph."""
+    terms: Positive = 20
+    """K, terms of the centrality."""
+    centrality_channels: Positive = 28
+    """P, channels of the centrality's encoding within C."""
+    layers: Positive = 10
+    """Number of layers."""
+    channels: Positive = 148
+    """Width C."""
+    head_layers: Positive = 3
+    """Linear maps of the head."""
+    over_copies: NodePooling = "mean"
+    """How the copies of a node are pooled."""
+    over_nodes: NodePooling = "sum"
+    """How nodes are pooled to a graph vector."""
+    norm: bool = True
+    """Whether each layer ends with a batch norm."""
+    dropout: DropShare = 0.0
+    """In each layer."""
 
 
 class CentralityEncoder(nn.Module):
@@ -80,43 +104,24 @@ class HyMNLayer(nn.Module):
 
 
 class HyMNEncoder(nn.Module):
-    """Types and centralities of the nodes, then layers over the marked copies; copies do not see each other.
-
-    Args:
-        node_features: what nodes come with.
-        edge_features: what edges come with; one embedding serves all layers.
-        terms: K of the centrality.
-        centrality_channels: P of the C channels.
-        layers: number of layers.
-        channels: C.
-        norm: whether layers end with a norm.
-        dropout: in each layer.
-    """
+    """Types and centralities of the nodes, then layers over the marked copies; copies do not see each other."""
 
     scope: Scope = "copy"
 
-    def __init__(
-        self,
-        node_features: Features,
-        edge_features: Features,
-        *,
-        terms: int,
-        centrality_channels: int,
-        layers: int,
-        channels: int,
-        norm: bool,
-        dropout: float,
-    ) -> None:
+    def __init__(self, settings: HyMNSettings, inputs: Inputs) -> None:
         super().__init__()
+        channels, centrality_channels = settings.channels, settings.centrality_channels
         if centrality_channels >= channels:
             raise ValueError(
                 f"{centrality_channels} channels of centrality leave none of {channels} for the types of nodes;"
                 " use more channels or fewer centrality_channels"
             )
-        self.node_embedding = NodeEncoder(node_features, channels - centrality_channels)
-        self.centrality = CentralityEncoder(terms, centrality_channels)
-        self.edge_embedding = build_edge_encoder(edge_features, channels)
-        self.layers = nn.ModuleList(HyMNLayer(channels, norm=norm, dropout=dropout) for _ in range(layers))
+        self.node_embedding = NodeEncoder(inputs.node_features, channels - centrality_channels)
+        self.centrality = CentralityEncoder(settings.terms, centrality_channels)
+        self.edge_embedding = build_edge_encoder(inputs.edge_features, channels)
+        self.layers = nn.ModuleList(
+            HyMNLayer(channels, norm=settings.norm, dropout=settings.dropout) for _ in range(settings.layers)
+        )
 
     def forward(self, graphs: Graphs, bag: Bag) -> Tensor:
         """States of every row, ``(R, C)``."""
@@ -151,41 +156,11 @@ class GeluHead(nn.Module):
         return rows
 
 
-class HyMNSettings(Settings, frozen=True):
-    """The run on ZINC, of 497,283 weights."""
-
-    picks: NotNegative = 1
-    """T, marked copies beside the unmarked graph."""
-    terms: Positive = 20
-    """K, terms of the centrality."""
-    centrality_channels: Positive = 28
-    """P, channels of the centrality's encoding within C."""
-    layers: Positive = 10
-    """Number of layers."""
-    channels: Positive = 148
-    """Width C."""
-    head_layers: Positive = 3
-    """Linear maps of the head."""
-    over_copies: NodePooling = "mean"
-    """How the copies of a node are pooled."""
-    over_nodes: NodePooling = "sum"
-    """How nodes are pooled to a graph vector."""
-    norm: bool = True
-    """Whether each layer ends with a batch norm."""
-    dropout: DropShare = 0.0
-    """In each layer."""
-
-
 def build(settings: HyMNSettings, inputs: Inputs) -> SubgraphGNN:
     """From settings to the network; a graph with fewer nodes than T has its most central ones marked again."""
-    encoder = HyMNEncoder(
-        inputs.node_features,
-        inputs.edge_features,
-        **values(settings, but=["picks", "head_layers", "over_copies", "over_nodes"]),
-    )
     return SubgraphGNN(
         RankedPolicy(centrality, settings.picks, tie_tolerance=TIES),
-        encoder,
+        HyMNEncoder(settings, inputs),
         CopiesThenNodes(settings.over_copies, settings.over_nodes, level=inputs.level),
         GeluHead(settings.channels, settings.head_layers, inputs.outputs),
     )

@@ -10,165 +10,13 @@ from torch import Tensor, nn
 from policylearn.bags import Graphs
 from policylearn.models.protocol import AnyBatch, LossTerms, Objective, graph_costs, plain_objective
 from policylearn.models.registry import Inputs, System, register
-from policylearn.nn import Features, NodeEncoder, segment_mean
+from policylearn.nn import NodeEncoder, segment_mean
 from policylearn.nn.tuple_layers import MarkEncoder, NormedLinear, tuple_bag, tuple_layers
 from policylearn.policies.tuple_agent import Replay, TupleAgent, evaluating
 from policylearn.settings.schema import NotNegative, Positive, Seed, Settings, Share
 
 Regime = Literal["simul", "ord", "pre"]
 Reward = Literal["error", "probability"]
-
-
-class TuplePredictor(nn.Module):
-    """From marked tuples to outputs: GINE over each, mean over tuples, mean over nodes.
-
-    Args:
-        node_features: what nodes come with.
-        edge_features: what edges come with; each layer has an embedding of its own.
-        size: k, places of a tuple.
-        layers: number of layers; the states of all are summed.
-        channels: C.
-        outputs: width of the output.
-    """
-
-    def __init__(
-        self, node_features: Features, edge_features: Features, *, size: int, layers: int, channels: int, outputs: int
-    ) -> None:
-        super().__init__()
-        self.marks, self.nodes = MarkEncoder(size, channels), NodeEncoder(node_features, channels)
-        self.layers = tuple_layers(2 * channels, channels, layers, edge_features, learn_eps=True)
-        self.out = NormedLinear(channels, channels)
-        self.hidden1, self.hidden2 = NormedLinear(channels, 2 * channels), NormedLinear(2 * channels, 2 * channels)
-        self.head = nn.Linear(2 * channels, outputs)
-
-    def forward(self, graphs: Graphs, tuples: Tensor) -> Tensor:
-        """Predict, tuples ``(m, k, G) -> (G, outputs)``."""
-        bag = tuple_bag(graphs, tuples, self.head.weight.dtype)
-        states = torch.cat([self.marks(bag.marks), bag.spread(self.nodes(graphs))], dim=1)  # (R, 2C)
-        seen = []
-        for layer in self.layers:
-            states = layer(states, bag, graphs.edge_attr)
-            seen.append(states)
-        summed = torch.stack(seen).sum(0).view(graphs.num_nodes, len(tuples), -1)
-        vectors = segment_mean(self.out(summed.mean(1)), graphs.batch, graphs.ptr)  # (N, m, C) -> (N, C) -> (G, C)
-        output: Tensor = self.head(self.hidden2(self.hidden1(vectors)))
-        return output
-
-
-class MAGGNN(nn.Module):
-    """A prediction network and an agent that chooses its tuples; each learns in steps of its own.
-
-    Steps of the predictor minimise the loss on the tuples that it is given. In steps of the agent the tuples are moved,
-    with some moves at random, and each move is worth what it takes off the graph's loss.
-
-    Args:
-        agent: moves the tuples.
-        predictor: predicts from them.
-        regime: 'simul': a step of each in turn. 'ord': the predictor on random tuples, then the agent alone. 'pre': the
-            predictor on the picks of an agent that is ready.
-        predictor_steps: of 'ord'.
-        reward: fall of the loss, or rise of exp(-loss), which is the probability of the true class.
-        epsilon_steps: steps of the agent until which all moves are random, and from which the fewest are.
-        least_epsilon: share of random moves in the end.
-        target_every: steps of the agent between two copies of its network.
-        replay: moves kept per graph, to learn from again.
-    """
-
-    depends_on_batch = False
-    steps: Tensor
-
-    def __init__(
-        self,
-        agent: TupleAgent,
-        predictor: TuplePredictor,
-        *,
-        regime: Regime,
-        predictor_steps: int,
-        reward: Reward,
-        epsilon_steps: tuple[int, int],
-        least_epsilon: float,
-        target_every: int,
-        replay: int,
-    ) -> None:
-        super().__init__()
-        self.agent, self.predictor = agent, predictor
-        self.regime, self.predictor_steps, self.reward = regime, predictor_steps, reward
-        self.epsilon_steps, self.least_epsilon, self.target_every = epsilon_steps, least_epsilon, target_every
-        self.replay = Replay(replay) if replay else None
-        self.register_buffer("steps", torch.zeros(2, dtype=torch.long))  # of the predictor, of the agent
-
-    def forward(self, batch: AnyBatch, *, generator: torch.Generator | None = None) -> Tensor:
-        """Move tuples, then predict, ``(G, outputs)``."""
-        graphs = Graphs.of(batch)
-        return self.predict(graphs, self.agent.choose(graphs, generator=generator)[0])
-
-    def predict(self, batch: AnyBatch, tuples: Tensor) -> Tensor:
-        """Predict from tuples that are handed in, ``(m, k, G) -> (G, outputs)``."""
-        output: Tensor = self.predictor(Graphs.of(batch), tuples)
-        return output
-
-    def objective(
-        self, batch: AnyBatch, y: Tensor, terms: LossTerms, *, generator: torch.Generator | None = None
-    ) -> Objective:
-        """See `GraphModel`; a step of the predictor or of the agent."""
-        graphs = Graphs.of(batch)
-        if self.agent_is_next:
-            return self._agent_step(graphs, y, terms, generator)
-        if self.training:
-            self.steps[0] += 1
-        tuples = self._tuples_of_predictor(graphs, generator)
-        return plain_objective(self.predict(graphs, tuples), y, terms, graphs.members)
-
-    @property
-    def agent_is_next(self) -> bool:
-        """Whose turn it is."""
-        predictor, agent = self.steps.tolist()
-        if self.regime == "simul":
-            return bool(agent < predictor)
-        return self.regime == "ord" and predictor >= self.predictor_steps
-
-    @property
-    def epsilon(self) -> float:
-        """Share of random moves in the agent's next step: 1 at first, then falling on a line."""
-        start, end = self.epsilon_steps
-        share = (int(self.steps[1]) - start) / max(end - start, 1)
-        return 1 - (1 - self.least_epsilon) * min(max(share, 0.0), 1.0)
-
-    def selection_parameters(self) -> list[nn.Parameter]:
-        """The weights of the agent that learn."""
-        return list(self.agent.network.parameters())
-
-    def _tuples_of_predictor(self, graphs: Graphs, generator: torch.Generator | None) -> Tensor:
-        if self.regime == "ord":
-            return self.agent.first_tuples(graphs, generator)
-        epsilon = self.epsilon if self.regime == "simul" else 0.0
-        return self.agent.choose(graphs, epsilon=epsilon, generator=generator)[0]
-
-    def _agent_step(self, graphs: Graphs, y: Tensor, terms: LossTerms, generator: torch.Generator | None) -> Objective:
-        """Move with some chance, value each move by what it brought, and learn from it and from a move before."""
-        last, way = self.agent.choose(graphs, epsilon=self.epsilon, generator=generator)
-        with evaluating(self.predictor):
-            outputs = [self.predict(graphs, tuples) for tuples in (*(state for state, _ in way), last)]
-        known = [terms(one, y) for one in outputs]
-        costs = [graph_costs(values, there, graphs.members) for values, there in known]
-        losses = []
-        for (tuples, moves), before, after in zip(way, costs[:-1], costs[1:], strict=True):
-            reward = before - after if self.reward == "error" else (-after).exp() - (-before).exp()
-            losses.append(self.agent.loss(graphs, tuples, moves, reward))
-            positions = graphs.extras.get("index")
-            if self.replay is not None and positions is not None:
-                positions = positions.flatten()
-                self.replay.push(positions, graphs, tuples, moves, reward)
-                losses.append(self.agent.loss(graphs, *self.replay.sample(positions, graphs, generator)))
-        if self.training:
-            self.steps[1] += 1
-            if int(self.steps[1]) % self.target_every == 0:
-                self.agent.refresh_target()
-        values, there = known[-1]
-        mean = values.sum() / there.sum().clamp(min=1)
-        # Without moves there is nothing to learn; the sum keeps the loss attached to the weights all the same.
-        loss = torch.stack(losses).mean() if losses else sum(w.sum() for w in self.selection_parameters()) * 0.0
-        return Objective(torch.as_tensor(loss), mean, outputs[-1], costs[-1])
 
 
 class MAGGNNSettings(Settings, frozen=True):
@@ -206,36 +54,131 @@ class MAGGNNSettings(Settings, frozen=True):
     """Of the first tuples in evaluation."""
 
 
-def build(settings: MAGGNNSettings, inputs: Inputs) -> MAGGNN:
-    """From settings to both networks."""
-    agent = TupleAgent(
-        settings.tuples,
-        settings.size,
-        settings.moves,
-        channels=settings.channels,
-        layers=settings.layers,
-        discount=settings.discount,
-        seed=settings.seed,
-    )
-    predictor = TuplePredictor(
-        inputs.node_features,
-        inputs.edge_features,
-        size=settings.size,
-        layers=settings.layers,
-        channels=settings.channels,
-        outputs=inputs.outputs,
-    )
-    return MAGGNN(
-        agent,
-        predictor,
-        regime=settings.regime,
-        predictor_steps=settings.predictor_steps,
-        reward=settings.reward,
-        epsilon_steps=(settings.random_until, settings.explore_until),
-        least_epsilon=settings.least_epsilon,
-        target_every=settings.target_every,
-        replay=settings.replay,
-    )
+class TuplePredictor(nn.Module):
+    """From marked tuples to outputs: GINE over each, mean over tuples, mean over nodes."""
+
+    def __init__(self, settings: MAGGNNSettings, inputs: Inputs) -> None:
+        super().__init__()
+        channels = settings.channels
+        self.marks, self.nodes = MarkEncoder(settings.size, channels), NodeEncoder(inputs.node_features, channels)
+        # The states of all layers are summed; each layer has an embedding of the edges.
+        self.layers = tuple_layers(2 * channels, channels, settings.layers, inputs.edge_features, learn_eps=True)
+        self.out = NormedLinear(channels, channels)
+        self.hidden1, self.hidden2 = NormedLinear(channels, 2 * channels), NormedLinear(2 * channels, 2 * channels)
+        self.head = nn.Linear(2 * channels, inputs.outputs)
+
+    def forward(self, graphs: Graphs, tuples: Tensor) -> Tensor:
+        """Predict, tuples ``(m, k, G) -> (G, outputs)``."""
+        bag = tuple_bag(graphs, tuples, self.head.weight.dtype)
+        states = torch.cat([self.marks(bag.marks), bag.spread(self.nodes(graphs))], dim=1)  # (R, 2C)
+        seen = []
+        for layer in self.layers:
+            states = layer(states, bag, graphs.edge_attr)
+            seen.append(states)
+        summed = torch.stack(seen).sum(0).view(graphs.num_nodes, len(tuples), -1)
+        vectors = segment_mean(self.out(summed.mean(1)), graphs.batch, graphs.ptr)  # (N, m, C) -> (N, C) -> (G, C)
+        output: Tensor = self.head(self.hidden2(self.hidden1(vectors)))
+        return output
+
+
+class MAGGNN(nn.Module):
+    """A prediction network and an agent that chooses its tuples; each learns in steps of its own.
+
+    Steps of the predictor minimise the loss on the tuples that it is given. In steps of the agent the tuples are moved,
+    with some moves at random, and each move is worth what it takes off the graph's loss.
+    """
+
+    depends_on_batch = False
+    steps: Tensor
+
+    def __init__(self, settings: MAGGNNSettings, inputs: Inputs) -> None:
+        super().__init__()
+        self.settings = settings
+        self.agent = TupleAgent(
+            settings.tuples,
+            settings.size,
+            settings.moves,
+            channels=settings.channels,
+            layers=settings.layers,
+            discount=settings.discount,
+            seed=settings.seed,
+        )
+        self.predictor = TuplePredictor(settings, inputs)
+        self.replay = Replay(settings.replay) if settings.replay else None
+        self.register_buffer("steps", torch.zeros(2, dtype=torch.long))  # of the predictor, of the agent
+
+    def forward(self, batch: AnyBatch, *, generator: torch.Generator | None = None) -> Tensor:
+        """Move tuples, then predict, ``(G, outputs)``."""
+        graphs = Graphs.of(batch)
+        return self.predict(graphs, self.agent.choose(graphs, generator=generator)[0])
+
+    def predict(self, batch: AnyBatch, tuples: Tensor) -> Tensor:
+        """Predict from tuples that are handed in, ``(m, k, G) -> (G, outputs)``."""
+        output: Tensor = self.predictor(Graphs.of(batch), tuples)
+        return output
+
+    def objective(
+        self, batch: AnyBatch, y: Tensor, terms: LossTerms, *, generator: torch.Generator | None = None
+    ) -> Objective:
+        """See `GraphModel`; a step of the predictor or of the agent."""
+        graphs = Graphs.of(batch)
+        if self.agent_is_next:
+            return self._agent_step(graphs, y, terms, generator)
+        if self.training:
+            self.steps[0] += 1
+        tuples = self._tuples_of_predictor(graphs, generator)
+        return plain_objective(self.predict(graphs, tuples), y, terms, graphs.members)
+
+    @property
+    def agent_is_next(self) -> bool:
+        """Whose turn it is."""
+        predictor, agent = self.steps.tolist()
+        if self.settings.regime == "simul":
+            return bool(agent < predictor)
+        return self.settings.regime == "ord" and predictor >= self.settings.predictor_steps
+
+    @property
+    def epsilon(self) -> float:
+        """Share of random moves in the agent's next step: 1 at first, then falling on a line."""
+        start, end = self.settings.random_until, self.settings.explore_until
+        share = (int(self.steps[1]) - start) / max(end - start, 1)
+        return 1 - (1 - self.settings.least_epsilon) * min(max(share, 0.0), 1.0)
+
+    def selection_parameters(self) -> list[nn.Parameter]:
+        """The weights of the agent that learn."""
+        return list(self.agent.network.parameters())
+
+    def _tuples_of_predictor(self, graphs: Graphs, generator: torch.Generator | None) -> Tensor:
+        if self.settings.regime == "ord":
+            return self.agent.first_tuples(graphs, generator)
+        epsilon = self.epsilon if self.settings.regime == "simul" else 0.0
+        return self.agent.choose(graphs, epsilon=epsilon, generator=generator)[0]
+
+    def _agent_step(self, graphs: Graphs, y: Tensor, terms: LossTerms, generator: torch.Generator | None) -> Objective:
+        """Move with some chance, value each move by what it brought, and learn from it and from a move before."""
+        last, way = self.agent.choose(graphs, epsilon=self.epsilon, generator=generator)
+        with evaluating(self.predictor):
+            outputs = [self.predict(graphs, tuples) for tuples in (*(state for state, _ in way), last)]
+        known = [terms(one, y) for one in outputs]
+        costs = [graph_costs(values, there, graphs.members) for values, there in known]
+        losses = []
+        for (tuples, moves), before, after in zip(way, costs[:-1], costs[1:], strict=True):
+            reward = before - after if self.settings.reward == "error" else (-after).exp() - (-before).exp()
+            losses.append(self.agent.loss(graphs, tuples, moves, reward))
+            positions = graphs.extras.get("index")
+            if self.replay is not None and positions is not None:
+                positions = positions.flatten()
+                self.replay.push(positions, graphs, tuples, moves, reward)
+                losses.append(self.agent.loss(graphs, *self.replay.sample(positions, graphs, generator)))
+        if self.training:
+            self.steps[1] += 1
+            if int(self.steps[1]) % self.settings.target_every == 0:
+                self.agent.refresh_target()
+        values, there = known[-1]
+        mean = values.sum() / there.sum().clamp(min=1)
+        # Without moves there is nothing to learn; the sum keeps the loss attached to the weights all the same.
+        loss = torch.stack(losses).mean() if losses else sum(w.sum() for w in self.selection_parameters()) * 0.0
+        return Objective(torch.as_tensor(loss), mean, outputs[-1], costs[-1])
 
 
 register(
@@ -243,7 +186,7 @@ register(
         "mag-gnn",
         "MAG-GNN, Q-learning over tuples of nodes (Kong et al. 2023)",
         MAGGNNSettings,
-        build,
+        MAGGNN,
         random_in_evaluation=True,
         note="evaluation starts from random tuples, drawn by 'seed'; there are no official numbers to compare with",
     )

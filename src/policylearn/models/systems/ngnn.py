@@ -1,26 +1,55 @@
-"""NGNN, the authors' network: GINE on labelled ego nets, with a virtual node that joins the nets of a graph."""
+"""NGNN, a GNN on the ego net of every node, in its three published forms (Zhang and Li 2021)."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
 
-from policylearn.bags import MAX_ROWS, Bag, Graphs, attached, check_rows
+from policylearn.bags import MAX_ROWS, Bag, Graphs, Selection, attached, check_rows, every_root, whole_copies
 from policylearn.models.protocol import AnyBatch, mean_loss
-from policylearn.models.registry import Inputs, System, TransformSpec, built, register
+from policylearn.models.registry import Inputs, System, TransformSpec, register
 from policylearn.nn import (
+    MLP,
     EgoLabels,
     Features,
     NodeEncoder,
     NodesThenCopies,
     RowBatchNorm,
+    StreamLayer,
     build_gin,
     labelled_ego_nets,
     segment_sum,
 )
-from policylearn.settings.schema import DropShare, Positive, Settings
+from policylearn.settings.schema import DropShare, NotNegative, Positive, Settings
+
+TYPE_CHANNELS = 8
+"""Width of the embedded node type on ZINC; the type stands beside it as a plain number."""
+
+NetPooling = Literal["mean", "root"]
+
+
+class NGNNSettings(Settings, frozen=True):
+    """The published run on ogbg-molhiv."""
+
+    channels: Positive = 300
+    """Width C."""
+    layers: Positive = 6
+    """Number of layers."""
+    height: Positive = 4
+    """How far ego nets reach."""
+    resistance: bool = True
+    """Whether rows know their resistance to the root."""
+    virtual_node: bool = True
+    """Whether a virtual node joins all ego nets of a graph."""
+    residual: bool = False
+    """Add what each layer read to its output, and a virtual node's state to its update."""
+    dropout: DropShare = 0.65
+    """Dropout after every layer, and on updates of the virtual node."""
+    max_rows: Positive = MAX_ROWS
+    """Rows (root and node) of a batch that are too many to hold."""
 
 
 class VirtualUpdate(nn.Module):
@@ -37,51 +66,32 @@ class VirtualUpdate(nn.Module):
 
 
 class NGNN(nn.Module):
-    r"""Nested GNN as on OGB: mean over the rows of each ego net, mean over the nets of each graph, one linear map.
+    r"""The authors' network on OGB: mean over the rows of each ego net, mean over the nets of a graph, one linear map.
 
     Layer: :math:`h \leftarrow h + p_g`, then :math:`\mathrm{relu}(\mathrm{BN}(\mathrm{GINE}(h)))`, without the relu in
     the last. The virtual node p of a graph is moved by the sum over all of its rows of what each layer read. So nets
     are not independent of each other, unlike in the paper's text.
-
-    Args:
-        node_features: what nodes come with.
-        edge_features: what edges come with.
-        outputs: width of the output.
-        others: see `NGNNSettings`.
     """
 
     depends_on_batch = False
     objective = mean_loss
 
-    def __init__(
-        self,
-        node_features: Features,
-        edge_features: Features,
-        *,
-        channels: int = 300,
-        outputs: int = 1,
-        layers: int = 6,
-        height: int = 4,
-        resistance: bool = True,
-        virtual_node: bool = True,
-        residual: bool = False,
-        dropout: float = 0.0,
-        max_rows: int = MAX_ROWS,
-    ) -> None:
+    def __init__(self, settings: NGNNSettings, inputs: Inputs) -> None:
         super().__init__()
-        self.channels, self.max_rows, self.residual, self.reads_resistance = channels, max_rows, residual, resistance
-        self.node_encoder = NodeEncoder(node_features, channels)
-        self.labels = EgoLabels(height, channels, resistance=resistance)
-
+        channels, layers = settings.channels, range(settings.layers)
+        self.channels, self.max_rows, self.residual = channels, settings.max_rows, settings.residual
+        self.reads_resistance = settings.resistance
+        self.node_encoder = NodeEncoder(inputs.node_features, channels)
+        self.labels = EgoLabels(settings.height, channels, resistance=settings.resistance)
         self.convs = nn.ModuleList(
-            build_gin(channels, channels, hidden=2 * channels, edges=edge_features) for _ in range(layers)
+            build_gin(channels, channels, hidden=2 * channels, edges=inputs.edge_features) for _ in layers
         )
-        self.norms = nn.ModuleList(RowBatchNorm(channels) for _ in range(layers))
-        self.virtual = nn.Parameter(torch.zeros(1, channels)) if virtual_node else None
-        self.updates = nn.ModuleList(VirtualUpdate(channels) for _ in range(layers - 1) if virtual_node)
-        self.dropout = nn.Dropout(dropout)
+        self.norms = nn.ModuleList(RowBatchNorm(channels) for _ in layers)
+        self.virtual = nn.Parameter(torch.zeros(1, channels)) if settings.virtual_node else None
+        self.updates = nn.ModuleList(VirtualUpdate(channels) for _ in layers[1:] if settings.virtual_node)
+        self.dropout = nn.Dropout(settings.dropout)
         self.readout = NodesThenCopies("mean", "mean")
-        self.head = nn.Linear(channels, outputs)
+        self.head = nn.Linear(channels, inputs.outputs)
 
     def forward(self, batch: AnyBatch, *, generator: torch.Generator | None = None) -> Tensor:
         """Predict, ``(G, outputs)``."""
@@ -109,25 +119,123 @@ class NGNN(nn.Module):
         return h
 
 
-class NGNNSettings(Settings, frozen=True):
-    """The published run on ogbg-molhiv."""
+class NGNNZincSettings(Settings, frozen=True):
+    """The defaults of the published script; height and labels as in the group's command for ZINC."""
 
-    channels: Positive = 300
+    channels: Positive = 64
     """Width C."""
     layers: Positive = 6
     """Number of layers."""
-    height: Positive = 4
+    height: Positive = 3
     """How far ego nets reach."""
     resistance: bool = True
     """Whether rows know their resistance to the root."""
-    virtual_node: bool = True
-    """Whether a virtual node joins all ego nets of a graph."""
-    residual: bool = False
-    """Add what each layer read to its output, and a virtual node's state to its update."""
-    dropout: DropShare = 0.65
-    """Dropout after every layer, and on updates of the virtual node."""
+    pool: NetPooling = "mean"
+    """Mean over an ego net, or the row of its root."""
     max_rows: Positive = MAX_ROWS
     """Rows (root and node) of a batch that are too many to hold."""
+
+
+class LabelledLayer(nn.Module):
+    r""":math:`\mathrm{elu}(\mathrm{BN}(\mathrm{GINE}([h, q])))` with q the labels of the rows, as wide as h."""
+
+    def __init__(self, inputs: int, channels: int, edge_features: Features, height: int, *, resistance: bool) -> None:
+        super().__init__()
+        wide = 2 * inputs
+        self.labels = EgoLabels(height, inputs, resistance=resistance)
+        self.conv = build_gin(wide, channels, hidden=2 * wide, edges=edge_features)
+        self.norm = RowBatchNorm(channels)
+
+    def forward(self, h: Tensor, bag: Bag, edge_attr: Tensor | None) -> Tensor:
+        """One layer, ``(R, inputs) -> (R, C)``."""
+        labelled = torch.cat([h, self.labels(bag)], dim=1)
+        return functional.elu(self.norm(self.conv(labelled, bag, edge_attr)))
+
+
+class NGNNZinc(nn.Module):
+    """The group's network for ZINC: every layer reads the labels; pooled over each net, or its root, then over nets."""
+
+    depends_on_batch = False
+    objective = mean_loss
+
+    def __init__(self, settings: NGNNZincSettings, inputs: Inputs) -> None:
+        super().__init__()
+        channels = settings.channels
+        self.channels, self.max_rows, self.reads_resistance = channels, settings.max_rows, settings.resistance
+        self.plain_columns = len(inputs.node_features.categorical)
+        self.node_encoder = NodeEncoder(inputs.node_features, TYPE_CHANNELS)
+        widths = [TYPE_CHANNELS + self.plain_columns, *[channels] * (settings.layers - 1)]
+        self.layers = nn.ModuleList(
+            LabelledLayer(width, channels, inputs.edge_features, settings.height, resistance=settings.resistance)
+            for width in widths
+        )
+        self.readout = NodesThenCopies(settings.pool, "mean")
+        self.lin1, self.lin2, self.lin3 = nn.Linear(channels, 32), nn.Linear(32, 16), nn.Linear(16, inputs.outputs)
+
+    def forward(self, batch: AnyBatch, *, generator: torch.Generator | None = None) -> Tensor:
+        """Predict, ``(G, outputs)``."""
+        graphs = Graphs.of(batch)
+        check_rows(len(attached(graphs, "ego_root", "ego_nets")), self.max_rows, 4 * self.channels)
+        bag = labelled_ego_nets(graphs, resistance=self.reads_resistance)
+        types = self.node_encoder(graphs)
+        h = bag.spread(torch.cat([types, graphs.x[:, : self.plain_columns].to(types.dtype)], dim=1))
+        for depth, layer in enumerate(self.layers):
+            new = layer(h, bag, graphs.edge_attr)
+            h = new if depth == 0 else new + h
+        vector = functional.elu(self.lin1(self.readout(h, bag, graphs)))
+        output: Tensor = self.lin3(functional.elu(self.lin2(vector)))
+        return output
+
+
+class NGNNSunSettings(Settings, frozen=True):
+    """SUN's settings for DS-GNN on ZINC, as wide as 500,000 weights allow: 457,543."""
+
+    channels: Positive = 64
+    """Width C."""
+    layers: Positive = 6
+    """Number of layers."""
+    hops: NotNegative = 3
+    """How far ego nets reach."""
+    max_rows: Positive = MAX_ROWS
+    """Rows of a batch, n * n per graph, that are too many to hold."""
+
+
+class NGNNSun(nn.Module):
+    """NGNN as the SUN project ran it: unmarked ego nets in which the nodes outside stay as isolated rows.
+
+    It is DS-GNN without set layers: GINE on every copy, all layers side by side, means over nodes and over copies.
+    """
+
+    depends_on_batch = False
+    objective = mean_loss
+
+    def __init__(self, settings: NGNNSunSettings, inputs: Inputs) -> None:
+        super().__init__()
+        channels = settings.channels
+        self.max_rows, self.width = settings.max_rows, (settings.layers + 1) * channels
+        self.rule = whole_copies("ego", settings.hops)
+        self.node_encoder = NodeEncoder(inputs.node_features, channels)
+        self.layers = nn.ModuleList(
+            StreamLayer(build_gin(channels, channels, edges=inputs.edge_features), RowBatchNorm(channels))
+            for _ in range(settings.layers)
+        )
+        self.readout = NodesThenCopies("mean", "mean")
+        self.head = MLP(self.width, 2 * self.width, inputs.outputs)
+
+    def forward(self, batch: AnyBatch, *, generator: torch.Generator | None = None) -> Tensor:
+        """Predict, ``(G, outputs)``."""
+        graphs = Graphs.of(batch)
+        check_rows(int((graphs.sizes**2).sum()), self.max_rows, self.width)
+        bag = self.copies(graphs)
+        states = [bag.spread(self.node_encoder(graphs))]
+        for layer in self.layers:
+            states.append(layer(states[-1], bag, graphs.edge_attr))
+        output: Tensor = self.head(self.readout(torch.cat(states, dim=1), bag, graphs))
+        return output
+
+    def copies(self, graphs: Graphs) -> Bag:
+        """Copies with all nodes of their graph, but only the edges of one ego net."""
+        return self.rule(graphs, Selection(every_root(graphs)), unmarked=False)
 
 
 def transforms(settings: Any, inputs: Inputs) -> list[TransformSpec]:
@@ -135,5 +243,12 @@ def transforms(settings: Any, inputs: Inputs) -> list[TransformSpec]:
     return [("ego_nets", {"hops": settings.height, "arrivals": True, "resistance": settings.resistance})]
 
 
-NOTE = "holds one state per node of every ego net: n times the size of a net"
-register(System("ngnn", "Nested GNN (Zhang and Li 2021)", NGNNSettings, built(NGNN), transforms, note=NOTE))
+NETS = "holds one state per node of every ego net: n times the size of a net"
+COPIES = "holds n * n states per graph, in evaluation too"
+register(System("ngnn", "Nested GNN (Zhang and Li 2021)", NGNNSettings, NGNN, transforms, note=NETS))
+register(
+    System("ngnn-zinc", "Nested GNN for ZINC (Huang et al. 2022)", NGNNZincSettings, NGNNZinc, transforms, note=NETS)
+)
+register(
+    System("ngnn-sun", "Nested GNN as in SUN's comparison (Frasca et al. 2022)", NGNNSunSettings, NGNNSun, note=COPIES)
+)

@@ -69,10 +69,6 @@ class OSAN(nn.Module):
     Without noise in evaluation where there is one vote; with several, each adds to the scores of a copy a tenth of
     their standard deviation over the graph times normal noise. The authors put the predictions of all votes into one
     metric and average none: so does training with `votes`, while the output is their mean.
-
-    Args:
-        settings: see `OSANSettings`.
-        inputs: what the data gives.
     """
 
     depends_on_batch = False
@@ -83,11 +79,7 @@ class OSAN(nn.Module):
         self.settings, self.imle = settings, Imle(settings.strength)
         embed = settings.form == "ogb" and not settings.ordered
         self.scorer = Scorer(inputs, settings.channels, settings.picks, embed=embed)
-        self.network: nn.Module
-        if settings.ordered:
-            self.network = OrderedNetwork(settings, inputs)
-        else:
-            self.network = build_network(settings, inputs)
+        self.network = OrderedNetwork(settings, inputs) if settings.ordered else build_network(settings, inputs)
 
     def forward(self, batch: AnyBatch, *, generator: torch.Generator | None = None) -> Tensor:
         """See `GraphModel`, ``(G, outputs)``."""
@@ -167,12 +159,7 @@ class OSAN(nn.Module):
 
 
 class RandomOSAN(nn.Module):
-    """OSAN without a scorer: kept nodes are drawn in each pass and vote, and removed ones are really taken out.
-
-    Args:
-        settings: see `RandomOSANSettings`.
-        inputs: what the data gives.
-    """
+    """OSAN without a scorer: kept nodes are drawn in each pass and vote, and removed ones are really taken out."""
 
     depends_on_batch = False
     objective = mean_loss
@@ -218,10 +205,6 @@ class OrderedNetwork(nn.Module):
     Kept nodes stand in the order of their scores, and a node's place in a copy is its row of the copy's adjacency in
     that order. In the authors' code all copies share one feature matrix, into which later copies write over earlier
     ones, so that the states of all copies are the same and only their masks differ; states are computed once here.
-
-    Args:
-        settings: see `OSANSettings`.
-        inputs: what the data gives.
     """
 
     def __init__(self, settings: OSANSettings, inputs: Inputs) -> None:
@@ -309,7 +292,7 @@ register(
         name="osan",
         title="OSAN, masks learned by I-MLE (Qian et al., 2022)",
         settings=OSANSettings,
-        network=lambda settings, inputs: OSAN(settings, inputs),
+        network=OSAN,
         random_in_evaluation=True,
         note="several votes are drawn in evaluation, by a seed of their own; votes: 1 draws nothing",
     )
@@ -319,7 +302,7 @@ register(
         name="random-osan",
         title="OSAN with drawn masks (Qian et al., 2022)",
         settings=RandomOSANSettings,
-        network=lambda settings, inputs: RandomOSAN(settings, inputs),
+        network=RandomOSAN,
         random_in_evaluation=True,
     )
 )

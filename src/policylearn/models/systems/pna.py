@@ -12,9 +12,8 @@ from torch.nn import functional
 
 from policylearn.bags import Adjacency, Graphs
 from policylearn.models.protocol import AnyBatch, mean_loss
-from policylearn.models.registry import Inputs, System, TransformSpec, register, values
+from policylearn.models.registry import Inputs, System, TransformSpec, register
 from policylearn.nn import (
-    Features,
     NodeEncoder,
     RowBatchNorm,
     build_edge_encoder,
@@ -51,6 +50,27 @@ def aggregates(messages: Tensor, adjacency: Adjacency) -> Tensor:
 def in_degree(adjacency: Adjacency) -> Tensor:
     """Incoming edges of each node, ``(N,)``."""
     return adjacency.target_ptr[1:] - adjacency.target_ptr[:-1]
+
+
+class PNASettings(Settings, frozen=True):
+    """The run of about 500,000 weights on ZINC (369,235 counted)."""
+
+    layers: Positive = 16
+    """Number of layers."""
+    channels: Positive = 70
+    """Width C; a multiple of the towers."""
+    last_channels: NotNegative = 0
+    """Width of the last layer; 0 is the same as the others."""
+    edge_channels: NotNegative = 40
+    """Width of the edges' vectors."""
+    towers: Positive = 5
+    """Towers in every layer."""
+    divide_input: bool = True
+    """Whether each tower sees its share of the input's channels, or all of them."""
+    divide_last_input: bool = True
+    """The same for the last layer."""
+    dropout: DropShare = 0.0
+    """Behind each tower."""
 
 
 class Tower(nn.Module):
@@ -93,27 +113,18 @@ class PNALayer(nn.Module):
     :math:`x'_i = \mathrm{leaky}(\mathrm{mix}(y_i))`, plus :math:`x_i` where the widths are equal.
 
     Args:
-        inputs: width of the states that come in.
-        outputs: of those that go out.
+        settings: see `PNASettings`.
+        outputs: width of the states that go out.
         edge_channels: width of the edges' vectors.
-        towers: how many; they share the output's channels.
         divide_input: whether each tower sees its share of the input's channels, or all of them.
         mean_log_degree: the delta of the scales.
-        dropout: behind each tower.
     """
 
     def __init__(
-        self,
-        inputs: int,
-        outputs: int,
-        edge_channels: int,
-        towers: int,
-        *,
-        divide_input: bool,
-        mean_log_degree: float,
-        dropout: float,
+        self, settings: PNASettings, outputs: int, edge_channels: int, *, divide_input: bool, mean_log_degree: float
     ) -> None:
         super().__init__()
+        inputs, towers = settings.channels, settings.towers
         if outputs % towers or (divide_input and inputs % towers):
             raise ValueError(
                 f"{towers} towers cannot share {inputs} channels in and {outputs} out; use a multiple of {towers}"
@@ -121,7 +132,7 @@ class PNALayer(nn.Module):
         self.width = inputs // towers if divide_input else inputs
         self.towers = nn.ModuleList(Tower(self.width, edge_channels, outputs // towers) for _ in range(towers))
         self.mix = nn.Linear(outputs, outputs)
-        self.divide_input, self.mean_log_degree, self.dropout = divide_input, mean_log_degree, dropout
+        self.divide_input, self.mean_log_degree, self.dropout = divide_input, mean_log_degree, settings.dropout
         self.residual = inputs == outputs
 
     def forward(self, states: Tensor, edges: Tensor, graphs: Graphs) -> Tensor:
@@ -147,52 +158,25 @@ class PNALayer(nn.Module):
 
 
 class PNA(nn.Module):
-    """Principal neighbourhood aggregation with edge features.
-
-    Args:
-        node_features: what nodes come with.
-        edge_features: what edges come with.
-        mean_log_degree: mean of log(degree + 1) over the nodes of the training graphs.
-        outputs: width of the output.
-        others: see `PNASettings`.
-    """
+    """Principal neighbourhood aggregation with edge features; the scale of degrees is that of the training graphs."""
 
     depends_on_batch = False
     objective = mean_loss
 
-    def __init__(
-        self,
-        node_features: Features,
-        edge_features: Features,
-        mean_log_degree: float,
-        *,
-        layers: int,
-        channels: int,
-        last_channels: int,
-        edge_channels: int,
-        towers: int,
-        divide_input: bool,
-        divide_last_input: bool,
-        dropout: float,
-        outputs: int,
-    ) -> None:
+    def __init__(self, settings: PNASettings, inputs: Inputs) -> None:
         super().__init__()
-        self.node_embedding = NodeEncoder(node_features, channels)
-        self.edge_embedding = build_edge_encoder(edge_features, edge_channels)
-        width = 0 if self.edge_embedding is None else edge_channels
+        # Graphs without any edge have a mean of 0, and nothing to scale by it.
+        mean_log_degree = float(inputs.learned_by("mean_log_degree")["mean"]) or 1.0
+        last_channels, outputs = settings.last_channels or settings.channels, inputs.outputs
+        self.node_embedding = NodeEncoder(inputs.node_features, settings.channels)
+        self.edge_embedding = build_edge_encoder(inputs.edge_features, settings.edge_channels)
+        width = 0 if self.edge_embedding is None else settings.edge_channels
 
-        def layer(last: bool) -> PNALayer:
-            return PNALayer(
-                channels,
-                last_channels if last else channels,
-                width,
-                towers,
-                divide_input=divide_last_input if last else divide_input,
-                mean_log_degree=mean_log_degree,
-                dropout=dropout,
-            )
+        def layer(channels: int, *, divide: bool) -> PNALayer:
+            return PNALayer(settings, channels, width, divide_input=divide, mean_log_degree=mean_log_degree)
 
-        self.layers = nn.ModuleList(layer(depth == layers - 1) for depth in range(layers))
+        first = [layer(settings.channels, divide=settings.divide_input) for _ in range(settings.layers - 1)]
+        self.layers = nn.ModuleList([*first, layer(last_channels, divide=settings.divide_last_input)])
         widths = [last_channels, last_channels // 2, last_channels // 4, outputs]
         self.head = nn.ModuleDict({f"lin{step}": nn.Linear(a, b) for step, (a, b) in enumerate(pairwise(widths), 1)})
 
@@ -216,44 +200,9 @@ class PNA(nn.Module):
         return each.index_select(0, graphs.adjacency.edge)
 
 
-class PNASettings(Settings, frozen=True):
-    """The run of about 500,000 weights on ZINC (369,235 counted)."""
-
-    layers: Positive = 16
-    """Number of layers."""
-    channels: Positive = 70
-    """Width C; a multiple of the towers."""
-    last_channels: NotNegative = 0
-    """Width of the last layer; 0 is the same as the others."""
-    edge_channels: NotNegative = 40
-    """Width of the edges' vectors."""
-    towers: Positive = 5
-    """Towers in every layer."""
-    divide_input: bool = True
-    """Whether each tower sees its share of the input's channels, or all of them."""
-    divide_last_input: bool = True
-    """The same for the last layer."""
-    dropout: DropShare = 0.0
-    """Behind each tower."""
-
-
-def build(settings: PNASettings, inputs: Inputs) -> PNA:
-    """From settings to the network; the scale of degrees is that of the training graphs."""
-    # Graphs without any edge have a mean of 0, and nothing to scale by it.
-    mean = float(inputs.learned_by("mean_log_degree")["mean"]) or 1.0
-    return PNA(
-        inputs.node_features,
-        inputs.edge_features,
-        mean,
-        last_channels=settings.last_channels or settings.channels,
-        outputs=inputs.outputs,
-        **values(settings, but=["last_channels"]),
-    )
-
-
 def transforms(settings: PNASettings, inputs: Inputs) -> list[TransformSpec]:
     """The mean of the degrees' logarithms."""
     return [("mean_log_degree", {})]
 
 
-register(System("pna", "PNA, several aggregators and scalers (Corso et al. 2020)", PNASettings, build, transforms))
+register(System("pna", "PNA, several aggregators and scalers (Corso et al. 2020)", PNASettings, PNA, transforms))

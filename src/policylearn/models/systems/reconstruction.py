@@ -9,10 +9,9 @@ from torch import Tensor, nn
 
 from policylearn.bags import MAX_ROWS, Bag, Graphs, check_rows
 from policylearn.models.protocol import AnyBatch, mean_loss
-from policylearn.models.registry import Inputs, System, register, values
+from policylearn.models.registry import Inputs, System, register
 from policylearn.nn import (
     MLP,
-    Features,
     NodesThenCopies,
     RowBatchNorm,
     collect,
@@ -27,6 +26,29 @@ from policylearn.policies import Deck, RandomDeck
 from policylearn.settings.schema import DropShare, Positive, Seed, Settings
 
 Base = Literal["gine", "gcn"]
+
+
+class ReconstructionSettings(Settings, frozen=True):
+    """The published network, with all members that lack one node; for OGB's data no settings are published."""
+
+    base: Base = "gine"
+    """The network that every member goes through."""
+    channels: Positive = 300
+    """Width C."""
+    layers: Positive = 4
+    """Number of layers."""
+    removed: Positive = 1
+    """Nodes that each member of a deck lacks."""
+    deck_size: Positive = 1000
+    """The most members of a deck; where a graph has more ways to lose nodes, so many are drawn."""
+    by_order: bool = False
+    """Draw as the authors' code does, which takes {a, b} and {b, a} for two ways to lose two nodes."""
+    seed: Seed = 0
+    """Of the draws in evaluation."""
+    dropout: DropShare = 0.0
+    """Dropout before the last map."""
+    max_rows: Positive = MAX_ROWS
+    """Rows (member and node) of a batch that are too many to hold."""
 
 
 class PlainGINE(nn.Module):
@@ -70,43 +92,25 @@ class EdgeGCN(nn.Module):
 
 
 class ReconstructionGNN(nn.Module):
-    """The members of each graph's deck, their mean, then an MLP; norms come after the relu of each layer.
-
-    Args:
-        node_features: what nodes come with; categories are read one-hot.
-        edge_features: what edges come with, likewise.
-        deck: which nodes are removed.
-        outputs: width of the output.
-        others: see `ReconstructionSettings`.
-    """
+    """The members of each graph's deck, their mean, then an MLP; norms come after the relu of each layer."""
 
     depends_on_batch = False
     objective = mean_loss
 
-    def __init__(
-        self,
-        node_features: Features,
-        edge_features: Features,
-        deck: RandomDeck,
-        *,
-        base: Base = "gine",
-        channels: int = 300,
-        outputs: int = 1,
-        layers: int = 4,
-        dropout: float = 0.0,
-        max_rows: int = MAX_ROWS,
-    ) -> None:
+    def __init__(self, settings: ReconstructionSettings, inputs: Inputs) -> None:
         super().__init__()
-        self.node_features, self.edge_features, self.deck = node_features, edge_features, deck
-        self.max_rows, self.width = max_rows, channels * layers
-        conv = {"gine": PlainGINE, "gcn": EdgeGCN}[base]
-        widths = [node_width(node_features), *[channels] * (layers - 1)]
-        self.convs = nn.ModuleList(conv(width, channels, max(1, edge_width(edge_features))) for width in widths)
+        self.node_features, self.edge_features = inputs.node_features, inputs.edge_features
+        self.deck = RandomDeck(settings.removed, settings.deck_size, by_order=settings.by_order, seed=settings.seed)
+        channels = settings.channels
+        self.max_rows, self.width = settings.max_rows, channels * settings.layers
+        conv = {"gine": PlainGINE, "gcn": EdgeGCN}[settings.base]
+        widths = [node_width(inputs.node_features), *[channels] * (settings.layers - 1)]
+        self.convs = nn.ModuleList(conv(width, channels, max(1, edge_width(inputs.edge_features))) for width in widths)
         self.norms = nn.ModuleList(RowBatchNorm(channels) for _ in widths)
         self.readout = NodesThenCopies("mean", "mean", nn.Sequential(nn.Linear(self.width, channels), nn.ReLU()))
         self.lin1, self.lin2 = nn.Linear(channels, channels), nn.Linear(channels, channels)
-        self.dropout = nn.Dropout(dropout)
-        self.lin3 = nn.Linear(channels, outputs)
+        self.dropout = nn.Dropout(settings.dropout)
+        self.lin3 = nn.Linear(channels, inputs.outputs)
 
     def forward(self, batch: AnyBatch, *, generator: torch.Generator | None = None) -> Tensor:
         """Predict, ``(G, outputs)``."""
@@ -133,47 +137,12 @@ class ReconstructionGNN(nn.Module):
         return torch.cat(states, dim=1)
 
 
-class ReconstructionSettings(Settings, frozen=True):
-    """The published network, with all members that lack one node; for OGB's data no settings are published."""
-
-    base: Base = "gine"
-    """The network that every member goes through."""
-    channels: Positive = 300
-    """Width C."""
-    layers: Positive = 4
-    """Number of layers."""
-    removed: Positive = 1
-    """Nodes that each member of a deck lacks."""
-    deck_size: Positive = 1000
-    """The most members of a deck; where a graph has more ways to lose nodes, so many are drawn."""
-    by_order: bool = False
-    """Draw as the authors' code does, which takes {a, b} and {b, a} for two ways to lose two nodes."""
-    seed: Seed = 0
-    """Of the draws in evaluation."""
-    dropout: DropShare = 0.0
-    """Dropout before the last map."""
-    max_rows: Positive = MAX_ROWS
-    """Rows (member and node) of a batch that are too many to hold."""
-
-
-def build(settings: ReconstructionSettings, inputs: Inputs) -> ReconstructionGNN:
-    """From settings to the network."""
-    deck = RandomDeck(settings.removed, settings.deck_size, by_order=settings.by_order, seed=settings.seed)
-    return ReconstructionGNN(
-        inputs.node_features,
-        inputs.edge_features,
-        deck,
-        outputs=inputs.outputs,
-        **values(settings, but=["removed", "deck_size", "by_order", "seed"]),
-    )
-
-
 register(
     System(
         "reconstruction",
         "Reconstruction GNN (Cotta et al. 2021)",
         ReconstructionSettings,
-        build,
+        ReconstructionGNN,
         random_in_evaluation=True,
         note="a deck of all members holds n * n states per graph; smaller ones are drawn, in evaluation too",
     )

@@ -6,40 +6,32 @@ import torch
 from torch import Tensor, nn
 
 from policylearn.bags import (
-    MAX_ROWS,
     Bag,
-    BagKind,
     Graphs,
     Selection,
     check_rows,
     mark_nodes,
     rows_of_copies,
-    whole_copies,
 )
-from policylearn.models.protocol import AnyBatch, mean_loss
+from policylearn.models.protocol import AnyBatch
 from policylearn.models.registry import Inputs, System, register
+from policylearn.models.systems.ds_gnn import CopyModel, CopySettings
 from policylearn.nn import (
     CopiesThenNodes,
     CopyPool,
     GINForm,
-    MarkedInput,
     NormedGIN,
     NormedMLP,
     dtype_of,
     segment_sum,
 )
 from policylearn.policies import FullPolicy
-from policylearn.settings.schema import DropShare, NotNegative, Positive, Settings
+from policylearn.settings.schema import DropShare, NotNegative, Positive
 
 
-class SUNSettings(Settings, frozen=True):
+class SUNSettings(CopySettings, frozen=True):
     """SUN, with a copy per node; the authors' settings on ogbg-molhiv by default."""
 
-    form: GINForm = "ogb"
-    """The authors' layers for which data: 'zinc', 'ogb' (twice as wide inside) or 'tu' (no edge features)."""
-    bag: BagKind = "ego+"
-    """Which edges a copy has: those near its root, which is marked ('ego+') or not ('ego'), all but its root's
-    ('deleted'), or all, with the root marked ('marked')."""
     hops: NotNegative = 3
     """How far ego nets reach."""
     layers: Positive = 2
@@ -54,8 +46,6 @@ class SUNSettings(Settings, frozen=True):
     """Add each layer's input to its output."""
     dropout: DropShare = 0.3
     """On the input, after every layer, and in the head."""
-    max_rows: Positive = MAX_ROWS
-    """Rows (node and copy) held at once; more are refused."""
 
 
 class SUNLayer(nn.Module):
@@ -119,22 +109,12 @@ class SUNLayer(nn.Module):
         return rows.index_copy(0, others, other).index_copy(0, roots, root)
 
 
-class SUN(nn.Module):
-    """SUN; it needs the full bag, since its layers index copies and nodes by the same number.
-
-    Args:
-        settings: see `SUNSettings`.
-        inputs: what the data gives.
-    """
-
-    depends_on_batch = False
-    objective = mean_loss
+class SUN(CopyModel):
+    """SUN; it needs the full bag, since its layers index copies and nodes by the same number."""
 
     def __init__(self, settings: SUNSettings, inputs: Inputs) -> None:
-        super().__init__()
+        super().__init__(settings, inputs, FullPolicy())
         channels = settings.channels
-        self.policy, self.rule = FullPolicy(), whole_copies(settings.bag, settings.hops)
-        self.input = MarkedInput(inputs.node_features, channels, marks=2 if self.rule.mark else 0)
         widths = [self.input.width] + [channels] * (settings.layers - 1)
         self.layers = nn.ModuleList(
             SUNLayer(
@@ -146,12 +126,10 @@ class SUN(nn.Module):
         self.dropout = nn.Dropout(settings.dropout)
         self.readout = CopiesThenNodes("mean", "mean")
         self.head1, self.head2 = nn.Linear(channels, 2 * channels), nn.Linear(2 * channels, inputs.outputs)
-        self.max_rows = settings.max_rows
 
-    def forward(self, batch: AnyBatch, *, generator: torch.Generator | None = None) -> Tensor:
-        """See `GraphModel`, ``(G, outputs)``."""
+    def predict(self, batch: AnyBatch, selection: Selection) -> Tensor:
+        """See `CopyModel`; ``selection`` must hold every node."""
         graphs = Graphs.of(batch)
-        selection = self.policy(graphs)
         check_rows(rows_of_copies(graphs, selection), self.max_rows, self.input.width)
         bag = self.rule(graphs, selection, dtype=dtype_of(self), unmarked=False)
         original = mark_nodes(graphs, Selection.nothing(graphs.ptr))  # the graph itself, as a bag of one copy
@@ -172,7 +150,7 @@ register(
         name="sun",
         title="SUN on a copy per node (Frasca et al., 2022)",
         settings=SUNSettings,
-        network=lambda settings, inputs: SUN(settings, inputs),
+        network=SUN,
         note="needs the full bag and holds n rows per node, at inference too; see 'max_rows'",
     )
 )

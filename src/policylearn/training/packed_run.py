@@ -1,0 +1,114 @@
+"""A run in one file: a zip of weights and text with the digest of each; nothing in it is code or compressed."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import tempfile
+import zipfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from policylearn.settings.provenance import versions
+from policylearn.settings.run_files import RunError
+
+PACK_FORMAT = 1
+"""Of the file; a larger number is of a later version, which this one does not read."""
+MANIFEST = "manifest.json"
+ALLOWED = re.compile(r"(member-\d+/)?[a-z_]+\.(json|yaml|safetensors|md)")
+"""Names of files: in the run's folder or in that of an ensemble's member, and nowhere else."""
+LARGEST_MANIFEST = 1 << 24
+
+
+def write_pack(path: Path, files: Mapping[str, bytes]) -> None:
+    """Write files and a manifest with their sizes and digests; the same files give the same bytes.
+
+    Args:
+        path: of the pack.
+        files: content by name.
+    """
+    listed = {name: {"bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()} for name, data in files.items()}
+    about = {"format": PACK_FORMAT, "policylearn": versions()["policylearn"], "files": listed}
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_STORED) as archive:
+        for name, data in {MANIFEST: json.dumps(about, indent=2).encode(), **files}.items():
+            archive.writestr(zipfile.ZipInfo(name), data)
+
+
+@contextmanager
+def run_folder(path: str | Path) -> Iterator[Path]:
+    """The folder of a run: the path itself, or where a packed file is unpacked for the length of the block."""
+    path = Path(path)
+    if not path.is_file():
+        yield path
+        return
+    with tempfile.TemporaryDirectory(prefix=f"{path.stem}-") as name:
+        try:
+            with zipfile.ZipFile(path) as archive:
+                unpack(path, archive, Path(name))
+        except (zipfile.BadZipFile, EOFError) as error:
+            raise RunError(
+                f"{path}: is no whole packed model ({error}); copy it again, or pack the run again"
+            ) from None
+        yield Path(name)
+
+
+def unpack(path: Path, archive: zipfile.ZipFile, folder: Path) -> None:
+    """Check a pack from its list of files to its last byte, and write its files into an empty folder.
+
+    Entries must be stored as they are, lie apart and be listed in the manifest, so a pack takes no more room than it
+    has bytes and writes nowhere else.
+
+    Args:
+        path: names the pack in messages.
+        archive: opened.
+        folder: where the files go.
+    """
+    entries = archive.infolist()
+    names = [one.filename for one in entries]
+    if names.count(MANIFEST) != 1 or archive.getinfo(MANIFEST).file_size > LARGEST_MANIFEST:
+        raise RunError(f"{path}: holds no {MANIFEST}; give a file that 'policylearn pack' wrote")
+    listed = read_manifest(path, read_entry(path, archive, archive.getinfo(MANIFEST)))
+    if len(set(names)) != len(names) or {*names} - {MANIFEST} != listed.keys():
+        odd = sorted({*names} ^ {MANIFEST, *listed}) or sorted(name for name in names if names.count(name) > 1)
+        raise RunError(f"{path}: its files are not those of its {MANIFEST} ('{odd[0]}'); get it again from its source")
+    if sum(one.file_size for one in entries) > path.stat().st_size:
+        raise RunError(f"{path}: its files are larger together than the file itself; get it again from its source")
+    for name, told in listed.items():
+        if not ALLOWED.fullmatch(name):
+            raise RunError(f"{path}: holds '{name}', which is no name of a run's file; get it again from its source")
+        data = read_entry(path, archive, archive.getinfo(name))
+        if hashlib.sha256(data).hexdigest() != told.get("sha256"):
+            raise RunError(
+                f"{path}: '{name}' is damaged, its digest differs; copy the file again, or pack the run again"
+            )
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_bytes(data)
+
+
+def read_entry(path: Path, archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> bytes:
+    """The bytes of a file in the pack, or a `RunError` where it is compressed or encrypted."""
+    if entry.compress_type != zipfile.ZIP_STORED or entry.flag_bits & 1 or entry.file_size != entry.compress_size:
+        raise RunError(
+            f"{path}: '{entry.filename}' is compressed or encrypted; give a file that 'policylearn pack' wrote"
+        )
+    return archive.read(entry)
+
+
+def read_manifest(path: Path, data: bytes) -> dict[str, dict[str, Any]]:
+    """The files that a manifest lists, or a `RunError` where a later version wrote it or it cannot be read."""
+    try:
+        content = json.loads(data)
+        written, by = content["format"], content["policylearn"]
+        if not isinstance(written, int) or written > PACK_FORMAT:
+            raise RunError(
+                f"{path}: was packed in format {written} by policylearn {by}, and this version reads up to"
+                f" {PACK_FORMAT}; install a newer policylearn"
+            )
+        return {str(name): dict(told) for name, told in content["files"].items()}
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        if isinstance(error, RunError):
+            raise
+        raise RunError(f"{path}: its {MANIFEST} cannot be read ({error}); get it again from its source") from None
