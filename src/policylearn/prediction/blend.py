@@ -28,8 +28,8 @@ FEWEST_ROWS = 20
 PRIOR_ROWS = 200
 """How many validation rows the prior shares count for."""
 PRIORS = {
-    "regression": {NETWORK: 0.1, KernelModel.name: 0.5, TreeModel.name: 0.4},
-    "binary": {NETWORK: 0.34, KernelModel.name: 0.33, TreeModel.name: 0.33},
+    "regression": {NETWORK: 0.1, KernelModel.name: 0.6, TreeModel.name: 0.3},
+    "binary": {NETWORK: 0.2, KernelModel.name: 0.4, TreeModel.name: 0.4},
 }
 """Shares before any row is seen, from inner splits (docs/assays.md); classes have those of yes or no."""
 
