@@ -1,4 +1,4 @@
-"""Pages of the site that are not files in docs: the parser's, the docstrings', notebooks, and files that pages link to."""
+"""Pages of the site that are not files in docs: verbs, packages, notebooks, and files that pages link to."""
 
 from __future__ import annotations
 
@@ -54,10 +54,12 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 def on_page_markdown(markdown: str, page: Page, **_: Any) -> str:
     """Let links to files outside of docs lead to their pages."""
-    here = posixpath.dirname(next((a for a, b in COPIES.items() if b == page.file.src_uri != "index.md"), "docs/" + page.file.src_uri))
+    name = page.file.src_uri
+    origin = next((file for file, to in COPIES.items() if to == name), "") if name != "index.md" else ""
+    here = posixpath.dirname(origin or f"docs/{name}")
     markdown = markdown.replace("<details>", '<details markdown="1">')
     parts = FENCED.split(markdown)  # code is left alone
-    parts[::2] = [LINK.sub(lambda link: moved(link, here, page.file.src_uri), part) for part in parts[::2]]
+    parts[::2] = [LINK.sub(lambda link: moved(link, here, name), part) for part in parts[::2]]
     return "".join(parts)
 
 
@@ -123,9 +125,9 @@ def verbs() -> dict[str, str]:
     app = make_app("policylearn", "", VERBS)
     pages = {}
     for name in sorted({verb.split()[0] for verb in VERBS}):
-        text = app[name].generate_docs(output_format="markdown", heading_level=1)
-        text = re.sub(r"^# .*$", f"# policylearn {name}", text, count=1, flags=re.MULTILINE)
-        pages[name] = re.sub(rf"^(```console\n){name}\b", rf"\1policylearn {name}", text, flags=re.MULTILINE)
+        text = app[name].generate_docs(output_format="markdown", usage_name=f"policylearn {name}")
+        text = re.sub(r"^## Table of Contents\n.*?(?=^\*\*)", "", text, flags=re.MULTILINE | re.DOTALL)
+        pages[name] = text.replace(f"# {name}\n", f"# policylearn {name}\n", 1)
     return pages
 
 
@@ -134,7 +136,7 @@ def notebook_page(path: Path) -> str:
     parts = []
     for cell in json.loads(read(path))["cells"]:
         text = "".join(cell["source"])
-        parts.append(text if cell["cell_type"] == "markdown" else fenced(text, ".py"))
+        parts.append(text if cell["cell_type"] == "markdown" else fenced(text, ".sh" if text[0] == "!" else ".py"))
         parts += [shown(output) for output in cell.get("outputs", ())]
         if len(parts) == 1:
             parts.append(f'<a href="{path.name}" download>Download the notebook</a>')
@@ -149,13 +151,14 @@ def shown(output: dict[str, Any]) -> str:
     if "image/svg+xml" in data:
         return f'<div class="output">{data["image/svg+xml"]}</div>'
     if "image/png" in data:
-        return f'<div class="output"><img alt="What the cell draws" src="data:image/png;base64,{data["image/png"].strip()}"></div>'
+        picture = data["image/png"].strip()
+        return f'<div class="output"><img alt="What the cell draws" src="data:image/png;base64,{picture}"></div>'
     return fenced("".join(output.get("text", data.get("text/plain", ""))), "")
 
 
 def fenced(text: str, name: str) -> str:
     """A block of code, highlighted by the ending of its file's name."""
-    language = {".py": "python", ".json": "json"}.get(posixpath.splitext(name)[1] or name, "text")
+    language = {".py": "python", ".json": "json", ".sh": "sh"}.get(posixpath.splitext(name)[1] or name, "text")
     numbers = ' linenums="1"' if "/" in name else ""
     return f"````{language}{numbers}\n{text.rstrip()}\n````"
 

@@ -96,8 +96,8 @@ def lines(text: str) -> list[str]:
 
 def printed_text(notebook: dict[str, Any]) -> list[str]:
     """What the cells print, without numbers, which differ from machine to machine, and without rules of tables."""
-    streams = [part for cell in notebook["cells"] for part in cell.get("outputs", ()) if part["output_type"] == "stream"]
-    text = re.sub(r"[━─┃│┏┓┡┩╇┳└┘┴]+", " ", "".join("".join(part["text"]) for part in streams))
+    outputs = [part for cell in notebook["cells"] for part in cell.get("outputs", ())]
+    text = re.sub(r"[━─┃│┏┓┡┩╇┳└┘┴]+", " ", "".join("".join(part.get("text", ())) for part in outputs))
     return [re.sub(r"-?\d[\d.,]*(e-?\d+)?", "#", " ".join(line.split())) for line in text.splitlines() if line.strip()]
 
 

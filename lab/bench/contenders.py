@@ -15,7 +15,7 @@ from lab.bench.replicated import ReplicatedGNN
 from lab.policy_model import policy_model
 from policylearn.data import BatchLoader, make_batch
 from policylearn.data.packed import Array
-from policylearn.fast import accelerate, model_threads, while_training
+from policylearn.fast import accelerate, keep_freed_memory
 from policylearn.models import Inputs, SubgraphGNN, calibrate
 from policylearn.nn import NetworkConfig
 from policylearn.settings import OptimConfig
@@ -109,8 +109,9 @@ def make_step(
             adam.step()
 
     def step(batch: Batch) -> None:
-        with while_training(model) if ours and phase == "train" else model_threads(model):
-            once(batch)
+        if ours and phase == "train":
+            keep_freed_memory()
+        once(batch)
 
     model.train(phase == "train")
     once(small)  # without keeping freed memory, in which a measured step would hide

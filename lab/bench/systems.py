@@ -19,7 +19,7 @@ from lab.bench.record import Timing
 from lab.reproduce.timing import TrainingSteps
 from policylearn.bags import RowLimitError
 from policylearn.data import make_batch
-from policylearn.fast import model_threads, while_training
+from policylearn.fast import keep_freed_memory
 from policylearn.models import SYSTEMS, calibrate
 from policylearn.settings import RunConfig
 from policylearn.settings.run_config import POLICY_LEARN
@@ -137,11 +137,10 @@ class Entrant:
     def peak(self, phase: Phase) -> int:
         """The most bytes that a step holds beyond program, data and model."""
         calibrate(self.model, [self.trial])
-        with model_threads(self.model):
-            self.run(phase, self.trial)  # compiles what is compiled
-            before = resident()
-            forget_peak()
-            self.run(phase, self.batches[0])
+        self.run(phase, self.trial)  # compiles what is compiled
+        before = resident()
+        forget_peak()
+        self.run(phase, self.batches[0])
         return peak() - before
 
     def times(self, phase: Phase, seconds: float) -> list[float]:
@@ -151,14 +150,14 @@ class Entrant:
             return time_once(lambda: self.run(phase, batch), time.process_time)
 
         calibrate(self.model, [self.trial])
-        with while_training(self.model):
-            self.run(phase, self.trial)
-            took = once(self.batches[0])
-            found = []
-            for batch in self.batches[: rounds_within(seconds, took, len(self.batches))]:
-                if took < SHORT:
-                    self.run(phase, batch)  # as in training, where a step follows its like
-                found.append(1000 * once(batch))
+        keep_freed_memory()
+        self.run(phase, self.trial)
+        took = once(self.batches[0])
+        found = []
+        for batch in self.batches[: rounds_within(seconds, took, len(self.batches))]:
+            if took < SHORT:
+                self.run(phase, batch)  # as in training, where a step follows its like
+            found.append(1000 * once(batch))
         return found
 
 

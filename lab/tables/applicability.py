@@ -10,7 +10,7 @@ import argparse
 import csv
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -41,7 +41,7 @@ PROBES = {
 
 
 @dataclass(frozen=True)
-class Rows:
+class ThirdRows:
     """Held-back rows of one table or of several, by third of distance.
 
     Args:
@@ -55,8 +55,12 @@ class Rows:
     scaled: list[list[float]]
 
 
-def table_files(folder: Path) -> Iterator[tuple[str, str, Path]]:
-    """Name of the group, target and CSV of each table; written where it is not there."""
+def table_files(folder: Path, assays: Sequence[str]) -> Iterator[tuple[str, str, Path]]:
+    """Name of the group, target and CSV of each table; of some assays, these alone."""
+    for name in assays:
+        yield "assays", "y", data_root() / "tables" / "moleculeace" / f"{name}.csv"
+    if assays:
+        return
     for seed in range(SEEDS):
         yield "FreeSolv", "expt", split_file(folder, TABLES["freesolv"], seed)
     scaffold = split_file(folder, TABLES["ogbg-molesol"], 0)
@@ -95,16 +99,16 @@ def trained(folder: Path, table: Path, target: str) -> Path:
     return run
 
 
-def measured(folder: Path) -> tuple[dict[str, Rows], list[str]]:
+def measured(folder: Path, assays: Sequence[str]) -> tuple[dict[str, ThirdRows], list[str]]:
     """The held-back rows of each group, and what the runs say of the probes."""
-    groups: dict[str, Rows] = {}
+    groups: dict[str, ThirdRows] = {}
     probes: list[str] = []
-    for group, target, table in table_files(folder):
+    for group, target, table in table_files(folder, assays):
         run = trained(folder, table, target)
         config = load_run(run).config
         outcome = finish(run, [recall(run, load_source(config.data.replace(name=str(table))))])
         task, test = outcome.predictor.task, outcome.parts["test"]
-        rows = groups.setdefault(group, Rows([np.empty(0)] * 3, [np.empty(0, bool)] * 3, [[], [], []]))
+        rows = groups.setdefault(group, ThirdRows([np.empty(0)] * 3, [np.empty(0, bool)] * 3, [[], [], []]))
         for at, one in enumerate(thirds(task, test)):
             rows.errors[at] = np.concatenate([rows.errors[at], one.errors])
             rows.inside[at] = np.concatenate([rows.inside[at], one.inside.astype(bool)])
@@ -119,11 +123,11 @@ def measured(folder: Path) -> tuple[dict[str, Rows], list[str]]:
     return groups, probes
 
 
-def table_lines(groups: dict[str, Rows]) -> Iterable[str]:
-    """Rows, error, coverage and width of each third."""
+def table_lines(groups: dict[str, ThirdRows]) -> Iterable[str]:
+    """ThirdRows, error, coverage and width of each third."""
     yield "| data, test rows | third | mean error | 90 % intervals held | mean width / deviation of targets |"
     yield "|---|---|---|---|---|"
-    everything = Rows(
+    everything = ThirdRows(
         [np.concatenate([one.errors[at] for one in groups.values()]) for at in range(3)],
         [np.concatenate([one.inside[at] for one in groups.values()]) for at in range(3)],
         [[width for one in groups.values() for width in one.scaled[at]] for at in range(3)],
@@ -140,9 +144,10 @@ def main() -> None:
     """Print both tables."""
     parser = argparse.ArgumentParser(prog="python -m lab.tables.applicability", description=__doc__)
     parser.add_argument("folder", type=Path, help="where tables and runs go")
-    folder = parser.parse_args().folder
-    folder.mkdir(parents=True, exist_ok=True)
-    groups, probes = measured(folder)
+    parser.add_argument("--assays", nargs="*", default=(), help="measure these assays alone")
+    given = parser.parse_args()
+    given.folder.mkdir(parents=True, exist_ok=True)
+    groups, probes = measured(given.folder, given.assays)
     print("\n".join(table_lines(groups)))
     print(f"\n| width of the 90 % interval | {' | '.join(PROBES)} |\n|{'---|' * (len(PROBES) + 1)}")
     print("\n".join(probes))

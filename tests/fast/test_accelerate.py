@@ -11,10 +11,9 @@ import torch
 from torch import Tensor, nn
 
 from policylearn.bags import DeleteNodes, EgoNets, Graphs
-from policylearn.fast import Acceleration, accelerate, model_threads
+from policylearn.fast import Acceleration, accelerate
 from policylearn.fast.acceleration import VARIABLE
 from policylearn.fast.layers import CompiledTwoStreamLayer
-from policylearn.fast.threads import kernel_threads
 from policylearn.models import SubgraphGNN
 from policylearn.nn import CopiesThenNodes, NodesThenCopies, TwoStreamLayer
 from tests.graphs import batch_of, molecules, small_model
@@ -99,7 +98,6 @@ def test_the_report_says_what_was_swapped() -> None:
     assert str(report) == (
         "compiled layers: 2 of policy.encoder.layers, 2 of encoder.layers\ncones at inference: model, policy"
     )
-    assert report.takes_threads
 
 
 def test_a_layer_of_ones_own_is_left_alone() -> None:
@@ -109,7 +107,8 @@ def test_a_layer_of_ones_own_is_left_alone() -> None:
             return 2 * new, marks
 
     model = small_model("full", layers=2, dtype=torch.float64).eval()
-    model.encoder.layers[1].__class__ = Doubled
+    second = model.encoder.layers[1]
+    model.encoder.layers[1] = Doubled(second.features, second.marks, residual=second.residual).eval()
     fast = accelerate(model)
     assert type(fast.encoder.layers[1]) is Doubled
     assert str(fast.acceleration) == (
@@ -117,7 +116,6 @@ def test_a_layer_of_ones_own_is_left_alone() -> None:
         "encoder.layers.1: not compiled, as Doubled may compute something else\n"
         "model: no cones, as its encoder is not all compiled layers of two streams"
     )
-    assert not fast.acceleration.takes_threads
     batch = batch_of(*molecules(4))
     with torch.no_grad():
         assert torch.allclose(fast(batch), model(batch), atol=1e-10)
@@ -231,32 +229,14 @@ def test_steps_of_a_training_leave_their_memory_to_the_next() -> None:
     program = """
 import resource
 import torch
-from policylearn.fast import while_training
+from policylearn.fast import keep_freed_memory
 def faults():
     before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
     held = [torch.empty(8 << 20, dtype=torch.uint8).fill_(1) for _ in range(8)]
     return resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
-with while_training(None):
-    print(min(faults() for _ in range(4)))
+keep_freed_memory()
+print(min(faults() for _ in range(4)))
 """
     # Without the setting it is a matter of chance: the heap is given back where nothing lies at its end.
     ran = subprocess.run([sys.executable, "-c", program], check=True, timeout=300, capture_output=True)
     assert int(ran.stdout) < 100
-
-
-def test_threads_go_where_the_work_is() -> None:
-    before = torch.get_num_threads()
-    model = small_model("full", layers=2)
-    fast, seen = accelerate(model), []
-    torch.set_num_threads(2)
-    try:
-        with model_threads(fast):
-            seen.append((torch.get_num_threads(), kernel_threads()))
-        with model_threads(model):
-            seen.append((torch.get_num_threads(), kernel_threads()))
-        fast.head.register_forward_hook(lambda *_: seen.append((torch.get_num_threads(), kernel_threads())))
-        fast(batch_of(*molecules(3)))
-        assert torch.get_num_threads() == 2
-    finally:
-        torch.set_num_threads(before)
-    assert seen == [(1, 2), (2, 2), (1, 2)]

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from torch_geometric.data import Batch, Data
 
 from policylearn.bags import NO_PICK, Graphs, Selection
-from policylearn.fast import accelerate, cones, threads
+from policylearn.fast import accelerate, cones
 from policylearn.fast.cone_rows import Cones
 from policylearn.fast.cones import ConeStates
 from policylearn.fast.rows import Rows
@@ -152,8 +152,7 @@ def test_where_cones_do_not_hold_they_are_not_used() -> None:
 
 
 @pytest.fixture
-def two_threads(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setattr(threads, "WORTH_A_TEAM", 1)
+def two_threads() -> Iterator[None]:
     before = torch.get_num_threads()
     torch.set_num_threads(2)
     yield
@@ -162,7 +161,6 @@ def two_threads(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 @pytest.mark.parametrize("pooling", ["mean", "min"])
 def test_inference_mode_with_threads(pooling: str, two_threads: None) -> None:
-    """Inference mode belongs to a thread, and its tensors must not be written to by a thread without it."""
     model = accelerate(trained(small_model("learned", picks=2, layers=2, pooling=pooling)))
     batch = batch_of(*molecules(80))
     with torch.no_grad():

@@ -14,7 +14,7 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from policylearn.bags import NO_PICK, Bag, Graphs, Selection, mark_nodes
-from policylearn.fast import accelerate, threads
+from policylearn.fast import accelerate
 from policylearn.fast.encoders import CompiledTwoStreamEncoder
 from policylearn.fast.merge_loops import number_rows
 from policylearn.fast.merged_network import MarkedRows, MergedNetwork
@@ -79,7 +79,7 @@ def test_marked_rows_differ_within_the_reach_of_a_mark() -> None:
     # it has just reached does not know that yet.
     assert found.marked.features.counts == [1, 2 + 1, 3 + 2, 4 + 3]
     for layer, weights in enumerate(found.weights(bag)):
-        rows = found.both.rows(found.weights(bag)).features[layer]
+        rows = found.both.rows(found.weights(bag))[layer].features
         assert weights.sum() == rows.total == bag.num_rows
         assert rows.weights is not None
         assert rows.weights.sum() == bag.num_rows
@@ -116,7 +116,6 @@ def test_integers_are_told_apart_exactly() -> None:
 
 @pytest.mark.parametrize("leaves", [5, 100])
 def test_the_order_of_neighbours_does_not_count_and_each_of_them_does(leaves: int) -> None:
-    """Few neighbours are sorted before they are compared, many only where it is needed."""
     colours = torch.arange(leaves) % 3
     stars = [data_of(nx.star_graph(leaves)) for _ in range(3)]
     for star, own in zip(
@@ -164,11 +163,8 @@ def test_states_gradients_and_statistics_are_those_of_whole_copies(norm: str, gr
         assert_alike(both, graphs, bag)
 
 
-@pytest.mark.parametrize("threaded", [1, 2])
 @pytest.mark.parametrize("changes", [{"residual": False}, {"layers": 1}, {"norm": "layer"}])
-def test_any_number_of_threads(threaded: int, changes: dict[str, object], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(threads, "WORTH_A_TEAM", 1)
-    monkeypatch.setattr(threads, "kernel_threads", lambda: threaded)
+def test_other_networks(changes: dict[str, object]) -> None:
     graphs = Graphs.of(batch_of(LONG, *molecules(6)))
     assert_alike(encoders(**changes), graphs, mark_nodes(graphs, picked(graphs, 2), dtype=torch.float64))
 

@@ -80,8 +80,9 @@ def build_layer(norm: str, edges: str, marks: int, *, residual: bool = True, dro
 
 def compiled(layer: Layer) -> Layer:
     assert why_not(layer) is None
-    layer.__class__ = CompiledTwoStreamLayer if isinstance(layer, TwoStreamLayer) else CompiledSingleStreamLayer
-    return layer
+    if isinstance(layer, TwoStreamLayer):
+        return CompiledTwoStreamLayer.of(layer)
+    return CompiledSingleStreamLayer.of(layer)
 
 
 def edge_attr(edges: str, count: int) -> Tensor | None:
@@ -113,9 +114,9 @@ def outcome(layer: Layer, bag: Bag, edges: str, marks: int) -> list[Tensor]:
 def steps(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """What was called in place of the plain forward pass."""
     seen: list[str] = []
-    for name in ("network_step", "infer_layers"):
-        real = getattr(twins, name)
-        monkeypatch.setattr(twins, name, lambda *a, name=name, real=real: seen.append(name) or real(*a))
+    train, infer = twins.train_layer, twins.FixedLayer.__call__
+    monkeypatch.setattr(twins, "train_layer", lambda *given: seen.append("train") or train(*given))
+    monkeypatch.setattr(twins.FixedLayer, "__call__", lambda *given: seen.append("infer") or infer(*given))
     return seen
 
 
@@ -134,7 +135,8 @@ def test_a_compiled_layer_is_the_plain_one(norm: str, bag: Bag, edges: str, mark
 @pytest.mark.parametrize("edges", ["none", "table", "real"])
 def test_at_inference_too(norm: str, marks: int, edges: str, small: Bag, steps: list[str]) -> None:
     plain, fast = build_layer(norm, edges, marks), build_layer(norm, edges, marks)
-    for layer in (plain, compiled(fast)):
+    fast = compiled(fast)
+    for layer in (plain, fast):
         for name, buffer in layer.named_buffers():
             buffer.copy_(torch.linspace(0.5, 2, CHANNELS) if "var" in name else torch.linspace(-1, 1, CHANNELS))
         layer.eval()
@@ -143,7 +145,7 @@ def test_at_inference_too(norm: str, marks: int, edges: str, small: Bag, steps: 
         outs = [layer(*states(small, marks), small, attributes) for layer in (plain, fast)]
     for a, b in zip(*([out] if isinstance(out, Tensor) else out for out in outs), strict=True):
         assert torch.allclose(a, b, atol=1e-9)
-    assert steps == ["infer_layers"]
+    assert steps == ["infer"]
 
 
 @pytest.mark.parametrize("norm", ["batch", "layer"])
@@ -181,11 +183,9 @@ def restored_threads() -> Iterator[None]:
 
 
 @pytest.mark.parametrize("norm", ["batch", "layer"])
-@pytest.mark.parametrize("threads", [1, 2, 3])
+@pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("marks", [0, CHANNELS])
-def test_pieces_and_threads_change_nothing(
-    norm: str, threads: int, marks: int, large: Bag, restored_threads: None
-) -> None:
+def test_threads_change_nothing(norm: str, threads: int, marks: int, large: Bag, restored_threads: None) -> None:
     torch.set_num_threads(threads)
     layers = [build_layer(norm, "table", marks) for _ in range(3)]
     runs = [outcome(layer, large, "table", marks) for layer in (layers[0], *map(compiled, layers[1:]))]
@@ -258,7 +258,7 @@ def test_dropout_is_left_to_torch(norm: str, marks: int, small: Bag, steps: list
         outs.append(out if isinstance(out, Tensor) else out[0])
     assert torch.allclose(*outs, atol=1e-8)
     assert ((outs[0] - states(small, marks)[0]).abs() < 1e-12).float().mean() > 0.3
-    assert steps == ["network_step"]
+    assert steps == ["train"]
 
 
 def test_a_constant_channel_has_no_spread_at_all() -> None:
@@ -315,7 +315,7 @@ def test_maps_of_other_widths(norm: str, hidden: int, small: Bag, steps: list[st
             stream.conv = GIN(nn.Linear(inputs, hidden), build_norm(norm, hidden), nn.Linear(hidden, CHANNELS)).double()
         runs.append(outcome(compiled(layer) if fast else layer, small, "none", 2))
     assert all(torch.allclose(a, b, atol=1e-9) for a, b in zip(*runs, strict=True))
-    assert steps == ["network_step"]
+    assert steps == ["train"]
 
 
 def test_each_norm_has_an_epsilon_of_its_own(small: Bag) -> None:

@@ -6,7 +6,7 @@ import ast
 import ctypes
 import inspect
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from types import ModuleType
 from typing import Any
 
@@ -15,7 +15,7 @@ import pytest
 from numba.core.dispatcher import Dispatcher
 from numpy.typing import NDArray
 
-from policylearn.fast import cone_loops, message_loops, mlp_loops
+from policylearn.fast import cone_loops, loops
 
 Array = NDArray[Any]
 ROWS = 3
@@ -67,7 +67,7 @@ def draw(rng: np.random.Generator, width: int, dtype: Any) -> dict[str, Array]:
 
 
 def norm_and_gradient(
-    given: dict[str, Array], move: Callable[[], dict[str, Array]] = dict, kept: Sequence[Array] | None = None
+    given: dict[str, Array], move: Callable[[], dict[str, Array]] = dict, kept: Array | None = None
 ) -> bytes:
     """The bits of a layer norm, of its statistics and of its gradients.
 
@@ -78,13 +78,12 @@ def norm_and_gradient(
     """
     x, dtype = given["x"], given["x"].dtype
     out, to_x, sums = np.zeros_like(x), np.zeros_like(x), np.zeros((3, x.shape[1]))
-    kept = (np.zeros(ROWS, dtype), np.zeros(ROWS, dtype)) if kept is None else kept
+    kept = np.zeros((ROWS, 2), dtype) if kept is None else kept
     given = given | move()
-    x = given["x"]
-    half = (x, given["before"], given["scale"], given["shift"], dtype.type(1e-5))
-    mlp_loops.norm_relu(x, *half[1:], True, x[:0], out, *kept)
-    mlp_loops.layer_gradient(given["gradient"], x, half, *kept, to_x, sums)
-    return b"".join(one.tobytes() for one in (out, *kept, to_x, sums))
+    x, own = given["x"], (given["before"], given["scale"], given["shift"])
+    loops.norm_relu(x, *own, dtype.type(1e-5), kept, False, x[:0], np.empty(0, np.int64), out)
+    loops.layer_gradient(given["gradient"], x, *own, kept, to_x, sums)
+    return b"".join(one.tobytes() for one in (out, kept, to_x, sums))
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the order of memory is that of glibc")
@@ -113,14 +112,13 @@ def test_a_layout_changes_no_bit(width: int, dtype: Any) -> None:
         given = draw(rng, width, dtype)
         general = {name: spread(array) for name, array in given.items()}
         assert not any(array.flags.c_contiguous for array in general.values())
-        kept = [spread(np.zeros(ROWS, dtype)) for _ in range(2)]
+        kept = spread(np.zeros((ROWS, 2), dtype))
         assert norm_and_gradient(general, kept=kept) == norm_and_gradient(given, kept=kept) == norm_and_gradient(given)
 
 
-@pytest.mark.parametrize("module", [cone_loops, message_loops, mlp_loops])
+@pytest.mark.parametrize("module", [cone_loops, loops])
 def test_additions_are_reordered_only_where_nothing_is_written(module: ModuleType) -> None:
-    loops = [value for value in vars(module).values() if isinstance(value, Dispatcher)]
-    for loop in loops:
+    for loop in (value for value in vars(module).values() if isinstance(value, Dispatcher)):
         if "reassoc" not in (loop.targetoptions.get("fastmath") or ()):
             continue
         (tree,) = ast.parse(inspect.getsource(loop.py_func)).body

@@ -50,8 +50,8 @@ def test_the_wheel_holds_the_library_alone(built: Path) -> None:
 def test_the_wheel_trains_without_the_repository(built: Path, tmp_path: Path) -> None:
     """In a new environment, which reads third-party packages from this one.
 
-    The path of this environment's site-packages stands in a .pth file: the packages are found, and .pth files among them
-    are not read, so the editable install of the repository is not seen. Nothing is fetched, and it takes seconds.
+    The path of this environment's site-packages stands in a .pth file: the packages are found, and .pth files among
+    them are not read, so the editable install of the repository is not seen. Nothing is fetched.
     """
     home = tmp_path / "venv"
     venv.create(home, with_pip=False)

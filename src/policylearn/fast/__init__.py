@@ -1,17 +1,6 @@
 """Speed as a layer on top: `accelerate` swaps the layers of a model for compiled twins. Nothing below knows of it."""
 
 from policylearn.fast.acceleration import Acceleration, accelerate, has_numba, wanted_kernels
-from policylearn.fast.gemm import product_source
 from policylearn.fast.memory import keep_freed_memory
-from policylearn.fast.twins import model_threads, while_training
 
-__all__ = [
-    "Acceleration",
-    "accelerate",
-    "has_numba",
-    "keep_freed_memory",
-    "model_threads",
-    "product_source",
-    "wanted_kernels",
-    "while_training",
-]
+__all__ = ["Acceleration", "accelerate", "has_numba", "keep_freed_memory", "wanted_kernels"]

@@ -29,15 +29,6 @@ from policylearn.policies import LearnedPolicy
 
 Kernels = Literal["auto", "compiled", "torch"]
 VARIABLE = "POLICYLEARN_KERNELS"
-LAYERS: dict[type[nn.Module], type[nn.Module]] = {
-    TwoStreamLayer: CompiledTwoStreamLayer,
-    SingleStreamLayer: CompiledSingleStreamLayer,
-}
-ENCODERS: dict[type[nn.Module], type[nn.Module]] = {
-    TwoStreamEncoder: CompiledTwoStreamEncoder,
-    SingleStreamEncoder: CompiledSingleStreamEncoder,
-}
-
 Model = TypeVar("Model", bound=nn.Module)
 
 
@@ -49,14 +40,11 @@ class Acceleration:
         compiled: names of the layers that were swapped for compiled twins.
         cones: names of the modules that compute cones of marks at inference; the model itself is "model".
         left: names of modules of which something was not swapped, and why.
-        takes_threads: whether all layers of the prediction encoder are compiled, so that threads are worth more to them
-            than to torch.
     """
 
     compiled: tuple[str, ...] = ()
     cones: tuple[str, ...] = ()
     left: Mapping[str, str] = field(default_factory=dict)
-    takes_threads: bool = False
 
     def __str__(self) -> str:
         places = Counter(name.rpartition(".")[0] or "model" for name in self.compiled)
@@ -85,16 +73,15 @@ def accelerate(model: Model, *, cones: bool = True) -> Model:
         return _with_report(copy.copy(model), Acceleration(left={"model": f"nothing is compiled, as {reason}"}))
     left: dict[str, str] = {}
     twins: dict[int, nn.Module] = {}
-    compiled = []
+    compiled, with_cones = [], []
     for name, module in model.named_modules():
         if isinstance(module, TwoStreamLayer | SingleStreamLayer):
             why = _why_no_twin(module)
             if why is None:
-                twins[id(module)] = _copy(module, LAYERS[type(module)])
+                twins[id(module)] = _twin_of_layer(module)
                 compiled.append(name)
             else:
                 left[name or "model"] = f"not compiled, as {why}"
-    with_cones = []
     for name, module in model.named_modules():
         if cones and isinstance(module, SubgraphGNN | LearnedPolicy):
             why = _why_no_cones(module, twins)
@@ -102,11 +89,10 @@ def accelerate(model: Model, *, cones: bool = True) -> Model:
                 with_cones.append(name or "model")
             else:
                 left[name or "model"] = f"no cones, as {why}"
-    twin = _rebuild(model, twins, set(with_cones), "")
+    twin = _rebuild(model, twins, set(with_cones))
     if not compiled and not left:
         left["model"] = "nothing is compiled, as no layer is known here"
-    takes_threads = isinstance(model, SubgraphGNN) and _all_compiled(model.encoder, twins)
-    return _with_report(cast(Model, twin), Acceleration(tuple(compiled), tuple(with_cones), left, takes_threads))
+    return _with_report(twin, Acceleration(tuple(compiled), tuple(with_cones), left))
 
 
 def _with_report(twin: Model, report: Acceleration) -> Model:
@@ -128,7 +114,7 @@ def _why_off() -> str | None:
 
 def _why_no_twin(layer: TwoStreamLayer | SingleStreamLayer) -> str | None:
     """What keeps a layer from having a twin; a class made from a known one may compute something else."""
-    if type(layer) not in LAYERS:
+    if type(layer) not in (TwoStreamLayer, SingleStreamLayer):
         return f"{type(layer).__name__} may compute something else"
     if any(has_hooks(part) for part in layer.modules()):
         return "it has hooks, which a compiled layer would pass by"
@@ -162,41 +148,42 @@ def _why_no_cones(module: SubgraphGNN | LearnedPolicy, twins: Mapping[int, nn.Mo
     return None
 
 
-def _copy(module: nn.Module, kind: type[nn.Module]) -> nn.Module:
-    """A module of another class with the very same parameters, buffers and parts."""
-    twin = copy.copy(module)
-    twin.__class__ = kind
-    twin._modules = dict(module._modules)
+def _twin_of_layer(layer: TwoStreamLayer | SingleStreamLayer) -> nn.Module:
+    if isinstance(layer, TwoStreamLayer):
+        return CompiledTwoStreamLayer.of(layer)
+    return CompiledSingleStreamLayer.of(layer)
+
+
+def _twin_of_encoder(encoder: TwoStreamEncoder | SingleStreamEncoder, twins: Mapping[int, nn.Module]) -> nn.Module:
+    kind = CompiledTwoStreamEncoder if isinstance(encoder, TwoStreamEncoder) else CompiledSingleStreamEncoder
+    twin: nn.Module = kind(encoder.node_encoder, [twins[id(layer)] for layer in encoder.layers])  # type: ignore[misc]
+    twin.training = encoder.training
     return twin
 
 
-def _rebuild(module: nn.Module, twins: dict[int, nn.Module], cones: set[str], name: str) -> nn.Module:
-    """The module with its layers swapped: itself where there is nothing to swap in it."""
-    if id(module) in twins:
-        return twins[id(module)]
-    prefix = f"{name}." if name else ""
+def _rebuild(model: Model, twins: dict[int, nn.Module], cones: set[str]) -> Model:
+    """A model of the same weights in which every part that has a twin is that twin, encoders and models too."""
+    parts = [(name or "model", module) for name, module in model.named_modules()]
+    for name, module in reversed(parts):  # parts of a module come behind it
+        if type(module) in (TwoStreamEncoder, SingleStreamEncoder):
+            if _all_compiled(module, twins) and not has_hooks(module):
+                twins[id(module)] = _twin_of_encoder(cast(TwoStreamEncoder, module), twins)
+        elif name in cones and isinstance(module, LearnedPolicy):
+            twins[id(module)] = CompiledLearnedPolicy.of(module, twins[id(module.encoder)])
+        elif name in cones and isinstance(module, SubgraphGNN):
+            policy = _copied(module.policy, twins) if isinstance(module.policy, nn.Module) else module.policy
+            twins[id(module)] = CompiledSubgraphGNN.of(module, policy, twins[id(module.encoder)])
+    return copy.copy(model) if not twins else _copied(model, twins)
 
-    def rebuilt(held: Mapping[str, object]) -> dict[str, nn.Module]:
-        """The modules of a mapping that have become others."""
-        parts = {part: child for part, child in held.items() if isinstance(child, nn.Module)}
-        new = {part: _rebuild(child, twins, cones, prefix + part) for part, child in parts.items()}
-        return {part: child for part, child in new.items() if child is not parts[part]}
 
-    # A policy may hold the model's own encoder as a plain attribute, so that its weights are counted once.
-    parts, attributes = rebuilt(module._modules), rebuilt(module.__dict__)
-    if name and not parts and not attributes:
-        return module
-    kinds: dict[type[nn.Module], type[nn.Module]] = {SubgraphGNN: CompiledSubgraphGNN}
-    if (name or "model") in cones:
-        kinds[LearnedPolicy] = CompiledLearnedPolicy
-    if type(module) in ENCODERS and _all_compiled(module, twins):
-        kinds |= ENCODERS
-    twin = twins[id(module)] = _copy(module, kinds.get(type(module), type(module)))
-    twin._modules.update(parts)
-    twin.__dict__.update(attributes)
-    if isinstance(twin, CompiledSubgraphGNN):
-        twin.cones = (name or "model") in cones
-    return twin
+def _copied(module: Model, twins: Mapping[int, nn.Module]) -> Model:
+    """The module with twins in place of its parts; of these, what holds no twin is not copied, nor is any weight."""
+    known: dict[int, object] = dict(twins)
+    for part in module.modules():
+        if not any(id(inner) in twins for inner in part.modules()):
+            known[id(part)] = part
+        known |= {id(one): one for one in (*part.parameters(recurse=False), *part.buffers(recurse=False))}
+    return copy.deepcopy(module, known)
 
 
 def wanted_kernels() -> Kernels:

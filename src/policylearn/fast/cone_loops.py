@@ -16,7 +16,7 @@ def grow_cones(roots, depth, source_ptr, outgoing_targets, target_ptr, source): 
     """
     nodes, copies = len(source_ptr) - 1, len(roots)
     seen, queue, row_at = np.full(nodes, -1), np.empty(nodes, np.int64), np.empty(nodes, np.int64)
-    found, place = np.zeros(depth + 1, np.int64), np.zeros(depth + 1, np.int64)
+    found, place, ends = np.zeros(depth + 1, np.int64), np.zeros(depth + 1, np.int64), np.zeros(depth + 1, np.int64)
     node_of, copy_of, message_ptr = np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.int64)
     sender = np.empty(0, np.int64)
     cursor = 0
@@ -54,12 +54,15 @@ def grow_cones(roots, depth, source_ptr, outgoing_targets, target_ptr, source): 
                         sender[cursor + m - target_ptr[node]] = row_at[source[m]] if seen[source[m]] == stamp else -1
                 cursor += target_ptr[node + 1] - target_ptr[node]
         if not fill:
-            ends = np.cumsum(found)
-            place = ends - found
+            total = 0
+            for distance in range(depth + 1):
+                place[distance] = total
+                total += found[distance]
+                ends[distance] = total
             node_of, copy_of, message_ptr = (
-                np.empty(ends[-1], np.int64),
-                np.empty(ends[-1], np.int64),
-                np.empty(ends[-1], np.int64),
+                np.empty(total, np.int64),
+                np.empty(total, np.int64),
+                np.empty(total, np.int64),
             )
             sender = np.empty(cursor, np.int64)
             cursor = 0
@@ -75,14 +78,3 @@ def add_changes(total, owner, rows, node_of, copy_of, times, unmarked):  # type:
         factor = times[copy_of[row]]
         for c in range(width):
             total[owner[v], c] += factor * (rows[row, c] - unmarked[v, c])
-
-
-@njit(nogil=True, cache=True, error_model="numpy")
-def lower(total, rows, node_of):  # type: ignore[no-untyped-def]
-    """Lower each node's total to its rows where these are less."""
-    width = rows.shape[1]
-    for row in range(len(rows)):
-        v = node_of[row]
-        for c in range(width):
-            if not rows[row, c] >= total[v, c]:
-                total[v, c] = rows[row, c]

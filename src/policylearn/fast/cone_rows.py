@@ -6,8 +6,7 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
-from policylearn.fast.rows import Rows, as_array
-from policylearn.fast.threads import Array
+from policylearn.fast.rows import Array, Rows, as_array
 
 
 @dataclass(frozen=True)

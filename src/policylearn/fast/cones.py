@@ -12,12 +12,10 @@ from torch import Tensor, nn
 
 from policylearn.bags import NO_PICK, Graphs
 from policylearn.fast.cone_rows import Cones
-from policylearn.fast.inference import FixedLayer, FixedStates, infer_layers
+from policylearn.fast.layers import FixedStates
 from policylearn.fast.merged_network import MergedNetwork
 from policylearn.fast.merged_rows import NetworkClasses
-from policylearn.fast.rows import as_array
-from policylearn.fast.spread import spread
-from policylearn.fast.threads import Array, Piece, Pieces
+from policylearn.fast.rows import Array, as_array
 from policylearn.nn import TwoStreamEncoder, segment_mean
 from policylearn.settings import CopyPooling
 
@@ -35,14 +33,12 @@ class ConeStates:
     Args:
         graphs: the batch.
         network: the encoder's layers over classes of rows, with norms that need nothing from the batch.
-        layers: these layers.
         features: of the nodes.
         states: of the unmarked graphs' classes in front of the first layer and behind each.
     """
 
     graphs: Graphs
     network: MergedNetwork
-    layers: list[FixedLayer]
     features: Array
     states: list[FixedStates]
 
@@ -62,11 +58,11 @@ class ConeStates:
         network = MergedNetwork.fixed_of(encoder, graphs, features.new_empty(0, 1))
         if network is None or network.channels != features.shape[1] + 1:
             return None
-        classes, layers = network.unmarked, network.fixed()
+        classes = network.unmarked
         assert classes.marks is not None, "there are two streams"
         own = as_array(features)
         given = _marked_input(own[classes.features.firsts], 0), np.zeros((classes.marks.counts[0], 1), own.dtype)
-        return ConeStates(graphs, network, layers, own, [given, *infer_layers(layers, classes.rows(), given)])
+        return ConeStates(graphs, network, own, [given, *network.infer(classes.rows(), given)])
 
     @cached_property
     def unmarked(self) -> Tensor:
@@ -75,9 +71,8 @@ class ConeStates:
 
     @staticmethod
     def _spread(states: FixedStates, classes: NetworkClasses, rows: slice) -> Tensor:
-        assert classes.marks is not None, "there are two streams"
         h, p = (torch.from_numpy(one) for one in states)
-        return spread(h, p, classes.features.of_rows[-1][rows], classes.marks.of_rows[-1][rows])
+        return MergedNetwork.spread([(h, p)], classes, rows)
 
     def around(self, roots: Tensor) -> tuple[Cones, Tensor]:
         """The cones of copies with these roots, ``(copies, k)``, and their rows' states, ``(R, C)``."""
@@ -89,7 +84,7 @@ class ConeStates:
         assert marked.marks is not None, "there are two streams"
         own = self.features[cones.node_of[marked.features.firsts]]
         given = _marked_input(own, 1), np.ones((marked.marks.counts[0], 1), own.dtype)
-        last = infer_layers(self.layers, marked.rows_beside(both), given, self.states)[-1]
+        last = network.infer(marked.rows(inside=both), given, self.states)[-1]
         return cones, self._spread(last, both, slice(self.graphs.num_nodes, None))
 
     def _sizes(self, roots: Tensor) -> Tensor:
@@ -146,7 +141,7 @@ class ConePool:
 
     def add(self, marked: Tensor) -> None:
         """Look at further copies with these marked nodes, ``(T, k, G)``; those that are alike are computed once."""
-        from policylearn.fast.cone_loops import add_changes, lower
+        from policylearn.fast.cone_loops import add_changes
 
         picked = marked[:, 0] != NO_PICK
         self.copies += picked.sum(0)
@@ -160,7 +155,8 @@ class ConePool:
         weights, nodes = as_array(times.to(self.copies.dtype)), np.arange(len(unmarked))
         for cones, rows, first in self.cones.marked(distinct, self.max_rows):
             if self.how == "min":
-                lower(self.low.numpy(), as_array(rows), cones.node_of)
+                at = torch.from_numpy(cones.node_of).unsqueeze(1).expand_as(rows)
+                self.low.scatter_reduce_(0, at, rows, "amin")
                 continue
             changed = as_array(rows), cones.node_of, cones.copy_of, weights[first:], unmarked
             add_changes(self.changes.numpy(), nodes, *changed)
@@ -195,15 +191,10 @@ class ConePool:
         graphs = self.cones.graphs
         means = self.means() if add_graph_mean else None
         out = self.cones.unmarked.new_empty(graphs.num_nodes)
-        inference = torch.is_inference_mode_enabled()
-
-        def work(piece: Piece) -> None:
-            at = piece.rows
-            with torch.inference_mode(inference), torch.no_grad():  # a thread has settings of its own
-                nodes = self.nodes(at)
-                if means is not None:
-                    nodes = means.index_select(0, graphs.batch[at]).add_(nodes)
-                out[at] = selector(nodes).squeeze(-1)
-
-        Pieces(np.arange(graphs.num_nodes + 1), SCORED).each(work)
+        for start in range(0, graphs.num_nodes, SCORED):
+            at = slice(start, start + SCORED)
+            nodes = self.nodes(at)
+            if means is not None:
+                nodes = means.index_select(0, graphs.batch[at]).add_(nodes)
+            out[at] = selector(nodes).squeeze(-1)
         return out

@@ -9,9 +9,7 @@ import torch
 from torch import Tensor
 
 from policylearn.bags import Bag, Graphs
-from policylearn.fast.inference import infer_layers
-from policylearn.fast.merged_network import MarkedRows, MergedNetwork
-from policylearn.fast.network_step import States
+from policylearn.fast.merged_network import MarkedRows, MergedNetwork, States
 from policylearn.fast.rows import as_array
 from policylearn.nn import SingleStreamEncoder, TwoStreamEncoder
 
@@ -54,8 +52,8 @@ class CompiledTwoStreamEncoder(TwoStreamEncoder):
             rows = found.both.rows(found.weights(bag) if network.by_batch else None)
             states = network.train(rows, whole)
         else:
-            given = [found.given(features, found.marked, apart=True)[0], *unmarked.states[:-1]]
-            made = network.train(found.marked.rows_beside(found.both), given, beside=True)
+            given = found.given(features, found.marked, apart=True)
+            made = network.train(found.marked.rows(inside=found.both), given, unmarked.states[:-1])
             last = (torch.cat(both) for both in zip(unmarked.states[-1], made[-1], strict=True))
             states = [tuple(last)]  # type: ignore[list-item]
         return network.spread(states, found.both, found.place)
@@ -75,8 +73,8 @@ class CompiledTwoStreamEncoder(TwoStreamEncoder):
         given = found.given(features, network.unmarked)
         if not network.takes(given):
             return None
-        made = network.train(network.unmarked.rows(), given, every=True)
-        return UnmarkedStates(network, features, [*given, *made])
+        made = network.train(network.unmarked.rows(), given)
+        return UnmarkedStates(network, features, [given, *made])
 
     def _network(self, graphs: Graphs, bag: Bag) -> MergedNetwork | None:
         """The network over classes; None where whole copies are to be computed."""
@@ -97,8 +95,7 @@ class CompiledSingleStreamEncoder(SingleStreamEncoder):
         if not network.takes(given):
             return super().forward(graphs, bag)
         if network.infers:
-            rows = network.unmarked.rows()
-            h, p = infer_layers(network.fixed(), rows, (as_array(given[0][0]), as_array(given[0][1])))[-1]
+            h, p = network.infer(network.unmarked.rows(), (as_array(given[0]), as_array(given[1])))[-1]
             states = [(torch.from_numpy(h), torch.from_numpy(p))]
         else:
             rows = network.unmarked.rows(found.weights(bag) if network.by_batch else None)

@@ -7,18 +7,15 @@ for a batch norm, fixed statistics with gradients) a twin runs the layer's own f
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple, Self, cast
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
 from policylearn.bags import Bag
-from policylearn.fast.inference import FixedLayer, Half, infer_layers
-from policylearn.fast.network_step import NetworkStep, States, network_step
-from policylearn.fast.rows import DTYPES, Kinds, Rows, as_array
-from policylearn.fast.streams import CompiledNorm, LayerSettings
-from policylearn.fast.threads import Array
+from policylearn.fast.rows import DTYPES, NONE, Array, Kinds, LayerRows, RowLists, Rows, as_array
+from policylearn.fast.streams import CompiledNorm, FixedStream, StreamPlan, train_stream
 from policylearn.nn import (
     GIN,
     CategoricalEdges,
@@ -30,9 +27,19 @@ from policylearn.nn import (
     TwoStreamLayer,
 )
 
+FixedStates = tuple[Array, Array]
+"""Features and marks; marks without channels where there is one stream."""
+
 
 class CompiledTwoStreamLayer(TwoStreamLayer):
     """See `TwoStreamLayer`."""
+
+    @classmethod
+    def of(cls, layer: TwoStreamLayer) -> Self:
+        """One of the very same parts."""
+        twin = cls(layer.features, layer.marks, residual=layer.residual)
+        twin.dropout, twin.training = layer.dropout, layer.training
+        return twin
 
     def forward(self, h: Tensor, p: Tensor, bag: Bag, edge_attr: Tensor | None) -> tuple[Tensor, Tensor]:
         """Both streams, ``(R, C)`` and ``(R, C)``."""
@@ -42,6 +49,13 @@ class CompiledTwoStreamLayer(TwoStreamLayer):
 
 class CompiledSingleStreamLayer(SingleStreamLayer):
     """See `SingleStreamLayer`; its marks have no channels."""
+
+    @classmethod
+    def of(cls, layer: SingleStreamLayer) -> Self:
+        """One of the very same parts."""
+        twin = cls(layer.features, residual=layer.residual)
+        twin.dropout, twin.training = layer.dropout, layer.training
+        return twin
 
     def forward(self, h: Tensor, bag: Bag, edge_attr: Tensor | None) -> Tensor:
         """One layer, ``(R, C) -> (R, C)``."""
@@ -90,12 +104,11 @@ def why_not(layer: Layer) -> str | None:
     return None
 
 
-def compiled_layer(layer: Layer, h: Tensor, p: Tensor, bag: Bag, edge_attr: Tensor | None) -> Sequence[Tensor] | None:
+def compiled_layer(layer: Layer, h: Tensor, p: Tensor, bag: Bag, edge_attr: Tensor | None) -> list[Tensor] | None:
     """New features and marks; None where the loops do not serve these tensors."""
     parts = LayerParts.of(layer)
-    width = 1
     infers = parts.fixed and not torch.is_grad_enabled()
-    if not (infers or parts.takes_statistics(bag.num_rows // width)):
+    if not (infers or parts.takes_statistics(bag.num_rows)):
         return None
     if p.dtype != h.dtype or not parts.fit(h, h.shape[1], p.shape[1], residual=layer.residual):
         return None
@@ -105,20 +118,45 @@ def compiled_layer(layer: Layer, h: Tensor, p: Tensor, bag: Bag, edge_attr: Tens
         return None
     drops = drops_now(layer)
     residual = layer.residual and not drops
-    new: Sequence[Tensor]
-    layer_rows = rows.layer(edges.kinds, width)
     if infers:
         given = h.detach().contiguous().numpy(), p.detach().contiguous().numpy()
-        new = [
-            torch.from_numpy(one) for one in infer_layers([parts.fixed_layer(edges, residual)], layer_rows, given)[-1]
-        ]
+        made = FixedLayer.of(parts, edges, residual)(rows.layer(edges.kinds), given)
+        new = [torch.from_numpy(one) for one in made]
     else:
-        step = NetworkStep([parts.settings(residual)], layer_rows)
-        new = train_layers([parts], [edges], step, [(h, p)])[-1]
-    if not drops:
-        return new
-    dropped: Tensor = layer.dropout(new[0])
-    return [dropped + h if layer.residual else dropped, *new[1:]]
+        new = list(train_layer(parts, edges, residual, rows.layer(edges.kinds), (h, p)))
+    if drops:
+        dropped: Tensor = layer.dropout(new[0])
+        new[0] = dropped + h if layer.residual else dropped
+    return new
+
+
+def train_layer(
+    parts: LayerParts, edges: EdgeValues, residual: bool, rows: LayerRows, states: tuple[Tensor, Tensor]
+) -> tuple[Tensor, Tensor]:
+    """New features and marks of rows, with gradients; norms remember what they find."""
+    h, p = states
+    new_h = _train_stream(parts, 0, rows.features, (h, p, rows.marks_of), edges.values, residual)
+    if len(parts.convs) == 1:
+        return new_h, p
+    assert rows.marks is not None, "there are two streams"
+    return new_h, _train_stream(parts, 1, rows.marks, (p, p.new_empty(0, 0), NONE), None, False)
+
+
+def _train_stream(
+    parts: LayerParts,
+    number: int,
+    lists: RowLists,
+    states: tuple[Tensor, Tensor, Array],
+    values: Tensor | None,
+    residual: bool,
+) -> Tensor:
+    h, p, marks_of = states
+    norms, (one, two) = parts.norms[2 * number :][:2], parts.affine[2 * number :][:2]
+    plan = StreamPlan(lists, marks_of, parts.kind, (norms[0].eps, norms[1].eps), residual)
+    new, found = train_stream(plan, h, p, values, (parts.convs[number].eps, *one, *two))
+    for norm, statistics in zip(norms, found, strict=False):  # layer norms found nothing
+        remember(norm, statistics, lists.total)
+    return new
 
 
 def remember(norm: RowBatchNorm, found: Array, count: int) -> None:
@@ -127,23 +165,6 @@ def remember(norm: RowBatchNorm, found: Array, count: int) -> None:
         mean, variance = norm.running_mean.numpy(), norm.running_var.numpy()
         mean += norm.momentum * (found[0] - mean)
         variance += norm.momentum * (found[1] * (count / (count - 1)) - variance)
-
-
-def train_layers(parts: Sequence[LayerParts], edges: Sequence[EdgeValues], step: NetworkStep, given: States) -> States:
-    """See `network_step`; norms remember what they find.
-
-    Args:
-        parts: of the layers.
-        edges: of each layer.
-        step: layers and rows.
-        given: features and marks that go in, and what is known in front of the layers.
-    """
-    tensors = [[own.values, *one.weights()] for one, own in zip(parts, edges, strict=True)]
-    new, statistics = network_step(step, given, tensors)
-    for one, found, lists in zip(parts, statistics, step.rows.features, strict=True):
-        for norm, own in zip(one.norms, found, strict=False):  # layer norms found nothing
-            remember(norm, own, lists.total // lists.width)
-    return new
 
 
 def in_a_row(layers: Iterable[nn.Module], like: Tensor, channels: int, marks: int) -> list[LayerParts] | None:
@@ -197,19 +218,6 @@ class LayerParts(NamedTuple):
         affine = [(linear.weight, linear.bias, own.weight, own.bias) for linear, own in zip(maps, owns, strict=True)]
         return LayerParts(convs, norms, kind, affine)
 
-    def weights(self) -> list[Tensor]:
-        """All weights as `network_step` takes them."""
-        flat: list[Tensor] = []
-        for stream, conv in enumerate(self.convs):
-            flat += [conv.eps, *self.affine[2 * stream], *self.affine[2 * stream + 1]]
-        return flat
-
-    @property
-    def eps(self) -> tuple[tuple[float, float], ...]:
-        """What norms add to variances, two per stream."""
-        own = [norm.eps for norm in self.norms]
-        return tuple(zip(own[::2], own[1::2], strict=True))
-
     @property
     def fixed(self) -> bool:
         """Whether norms need nothing from the batch now."""
@@ -231,34 +239,48 @@ class LayerParts(NamedTuple):
                 return False
         return not residual or len(self.affine[1][0]) == channels
 
-    def settings(self, residual: bool) -> LayerSettings:
-        """All but the weights."""
-        return LayerSettings(self.kind, self.eps, residual, len(self.convs))
 
-    @property
-    def scales(self) -> tuple[Any, Any]:
-        """Of a node's own state, in both streams."""
-        number = DTYPES[self.convs[0].lin1.weight.dtype]
-        return number(1 + self.convs[0].eps.item()), number(1 + self.convs[-1].eps.item())
+class FixedLayer(NamedTuple):
+    """A layer at inference, where norms need nothing from the batch: its streams, that of the features first."""
 
-    def fixed_layer(self, edges: EdgeValues, residual: bool) -> FixedLayer:
-        """The layer as it is at inference."""
-        halves = [self._fixed_half(place) for place in range(len(self.norms))]
-        nothing = np.empty((0, 0), halves[0][0].dtype)
-        return FixedLayer(
-            mlps=list(zip(halves[::2], halves[1::2], strict=True)),
-            by_row=self.kind == "layer",
-            values=nothing if edges.values is None else as_array(edges.values),
-            scales=self.scales,
-            residual=residual,
-        )
+    streams: list[FixedStream]
 
-    def _fixed_half(self, place: int) -> Half:
-        norm, (weight, bias, scale, shift) = self.norms[place], (as_array(one) for one in self.affine[place])
-        if self.kind == "batch":
-            scale = scale / np.sqrt(as_array(norm.running_var) + weight.dtype.type(norm.eps))
-            bias = bias - as_array(norm.running_mean)
-        return weight, bias, scale, shift, weight.dtype.type(norm.eps)
+    @staticmethod
+    def of(parts: LayerParts, edges: EdgeValues, residual: bool) -> FixedLayer:
+        """A layer as it is now."""
+        streams = []
+        for number, conv in enumerate(parts.convs):
+            halves = [_fixed_half(parts, 2 * number + half) for half in range(2)]
+            dtype = halves[0][1].dtype
+            own = edges.values if number == 0 else None
+            values = np.empty((0, 0), dtype) if own is None else as_array(own)
+            scale = dtype.type(1 + conv.eps.item())
+            streams.append(FixedStream(halves, parts.kind == "layer", values, scale, residual and number == 0))
+        return FixedLayer(streams)
+
+    def __call__(self, rows: LayerRows, given: FixedStates, known: FixedStates | None = None) -> FixedStates:
+        """New features and marks of rows, behind those that are known."""
+        h, p = given
+        nothing = np.empty((0, 0), h.dtype)
+        every = [(rows.features, h, p, rows.marks_of), (rows.marks, p, nothing, NONE)]
+        made = [nothing, nothing]
+        for number, (stream, (lists, *states)) in enumerate(zip(self.streams, every, strict=False)):
+            assert lists is not None, "there are rows for each stream"
+            width = len(stream.halves[1][0])
+            ahead = np.empty((0, width), h.dtype) if known is None else known[number]
+            made[number] = np.empty((len(ahead) + lists.count, width), h.dtype)
+            made[number][: len(ahead)] = ahead
+            stream(lists, *states, made[number][len(ahead) :])
+        return made[0], made[1]
+
+
+def _fixed_half(parts: LayerParts, place: int) -> tuple[Tensor, Array, Array, Array, Any]:
+    norm, (weight, *vectors) = parts.norms[place], parts.affine[place]
+    bias, scale, shift = (as_array(one) for one in vectors)
+    if parts.kind == "batch":
+        scale = scale / np.sqrt(as_array(norm.running_var) + scale.dtype.type(norm.eps))
+        bias = bias - as_array(norm.running_mean)
+    return weight.detach(), bias, scale, shift, scale.dtype.type(norm.eps)
 
 
 class EdgeValues(NamedTuple):

@@ -22,9 +22,3 @@ def keep_freed_memory() -> bool:
         return False
     mallopt = getattr(ctypes.CDLL(None), "mallopt", None)  # other C libraries do not have it
     return mallopt is not None and all(mallopt(name, KEPT) == 1 for name in (TRIM_THRESHOLD, MMAP_THRESHOLD))
-
-
-def give_memory_back() -> bool:
-    """Hand freed memory that the C library keeps back to the system; whether it can be told so."""
-    trim = getattr(ctypes.CDLL(None), "malloc_trim", None) if sys.platform.startswith("linux") else None
-    return trim is not None and trim(0) in (0, 1)

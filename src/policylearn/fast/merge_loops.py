@@ -8,9 +8,6 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-FEW = 24
-"""So many entries are sorted by moving each to its place; more, only where a hash that knows no order is the same."""
-
 
 @njit(nogil=True, cache=True, error_model="numpy")
 def table_for(count):  # type: ignore[no-untyped-def]
@@ -26,6 +23,22 @@ def stirred(number, entry):  # type: ignore[no-untyped-def]
     """A hash with one more entry."""
     number = (number ^ entry) * -7046029254386353131
     return number ^ (number >> 29)
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def sort_first(entries, count):  # type: ignore[no-untyped-def]
+    """Sort the first entries in place (Shell's way: few are simply moved to their places)."""
+    gap = 1
+    while 3 * gap + 1 < count:
+        gap = 3 * gap + 1
+    while gap > 0:
+        for i in range(gap, count):
+            entry, place = entries[i], i
+            while place >= gap and entries[place - gap] > entry:
+                entries[place] = entries[place - gap]
+                place -= gap
+            entries[place] = entry
+        gap //= 3
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
@@ -92,31 +105,14 @@ def merge_rows(  # type: ignore[no-untyped-def]
         known, number, slot = -1, mine, 0
         if merge:
             number = stirred(degree, mine)
-            if degree > FEW:
-                total = 0
-                for i in range(degree):
-                    total += stirred(number, entries[i])
-                number = stirred(number, total)
-            else:
-                for i in range(1, degree):
-                    entry, place = entries[i], i
-                    while place > 0 and entries[place - 1] > entry:
-                        entries[place] = entries[place - 1]
-                        place -= 1
-                    entries[place] = entry
-                for i in range(degree):
-                    number = stirred(number, entries[i])
+            sort_first(entries, degree)
+            for i in range(degree):
+                number = stirred(number, entries[i])
             slot = number & (len(table) - 1)
             while table[slot] >= 0:
                 one = table[slot]
                 alike = hashes[one] == number and own[one] == mine and ptr[one + 1] - ptr[one] == degree
-                if alike and degree > FEW:
-                    listed = heard[ptr[one] : ptr[one + 1]] * kinds + kind_of[ptr[one] : ptr[one + 1]]
-                    listed.sort()
-                    entries[:degree].sort()
-                    for i in range(degree):
-                        alike = alike and listed[i] == entries[i]
-                elif alike:
+                if alike:
                     for i in range(degree):
                         alike = alike and heard[ptr[one] + i] * kinds + kind_of[ptr[one] + i] == entries[i]
                 if alike:

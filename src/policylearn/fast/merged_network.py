@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, cast
 
 import numpy as np
 import torch
 from torch import Tensor
+from torch.nn import functional
 
 from policylearn.bags import NO_PICK, Bag, Graphs
 from policylearn.fast.cone_rows import Cones
-from policylearn.fast.inference import FixedLayer
-from policylearn.fast.layers import EdgeValues, LayerParts, in_a_row, train_layers
+from policylearn.fast.layers import EdgeValues, FixedLayer, FixedStates, LayerParts, in_a_row, train_layer
 from policylearn.fast.merged_rows import GraphClasses, NetworkClasses
-from policylearn.fast.network_step import NetworkStep, States
-from policylearn.fast.rows import NetworkRows, as_array
-from policylearn.fast.spread import spread
-from policylearn.fast.threads import Array
+from policylearn.fast.rows import Array, LayerRows, as_array
 from policylearn.nn import SingleStreamEncoder, TwoStreamEncoder
 
 Encoder = TwoStreamEncoder | SingleStreamEncoder
+
+States = list[tuple[Tensor, Tensor]]
+"""Features and marks in front of or behind layers; marks without channels where there is one stream."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,9 +92,9 @@ class MergedNetwork:
         marks = parts.convs[1].lin1.in_features if len(parts.convs) > 1 else 0
         return int(parts.convs[0].lin1.in_features) - marks
 
-    def takes(self, given: States) -> bool:
+    def takes(self, given: tuple[Tensor, Tensor]) -> bool:
         """Whether features that go in are as wide and as precise as the weights: an encoder of nodes may be any."""
-        h, weight = given[0][0], self.parts[0].convs[0].lin1.weight
+        h, weight = given[0], self.parts[0].convs[0].lin1.weight
         return h.shape[1] == self.channels and h.dtype == weight.dtype
 
     @property
@@ -105,26 +107,54 @@ class MergedNetwork:
         """Whether nothing is to be learned, or taken from the batch."""
         return not torch.is_grad_enabled() and all(one.fixed for one in self.parts)
 
-    def train(self, rows: NetworkRows, given: States, *, beside: bool = False, every: bool = False) -> States:
-        """See `NetworkStep`."""
-        settings = [one.settings(own) for one, own in zip(self.parts, self.residual, strict=True)]
-        return train_layers(self.parts, self.edges, NetworkStep(settings, rows, beside, every), given)
+    def train(self, rows: Sequence[LayerRows], given: tuple[Tensor, Tensor], known: States | None = None) -> States:
+        """Features and marks behind each layer, with gradients.
 
+        Args:
+            rows: of each layer.
+            given: features and marks that go in.
+            known: rows in front of each layer that stand ahead of those that are made.
+        """
+        found: States = []
+        for depth, layer in enumerate(zip(self.parts, self.edges, self.residual, rows, strict=True)):
+            if known is not None:
+                given = torch.cat([known[depth][0], given[0]]), torch.cat([known[depth][1], given[1]])
+            given = train_layer(*layer, given)
+            found.append(given)
+        return found
+
+    @cached_property
     def fixed(self) -> list[FixedLayer]:
         """The layers as they are at inference."""
-        every = zip(self.parts, self.edges, self.residual, strict=True)
-        return [one.fixed_layer(edges, residual) for one, edges, residual in every]
+        return [FixedLayer.of(*layer) for layer in zip(self.parts, self.edges, self.residual, strict=True)]
+
+    def infer(
+        self, rows: Sequence[LayerRows], given: FixedStates, known: Sequence[FixedStates] | None = None
+    ) -> list[FixedStates]:
+        """The same as `train`, at inference; ``known`` has rows behind the last layer too, which are given back."""
+        if known is not None:
+            given = np.concatenate([known[0][0], given[0]]), np.concatenate([known[0][1], given[1]])
+        found: list[FixedStates] = []
+        for depth, layer in enumerate(self.fixed):
+            given = layer(rows[depth], given, None if known is None else known[depth + 1])
+            found.append(given)
+        return found
 
     def marked(self, cones: Cones, marks: Tensor) -> NetworkClasses:
         """The classes of the rows of marked copies, beside those of the unmarked graphs."""
         return self.graphs.marked(self.unmarked, cones, marks, self.edges[0].kinds)
 
     @staticmethod
-    def spread(states: States, classes: NetworkClasses, place: Array) -> Tensor:
+    def spread(states: States, classes: NetworkClasses, place: Array | slice) -> Tensor:
         """The last states of rows, ``(R, C)``, from those of their classes."""
         h, p = states[-1]
-        marks = None if classes.marks is None else classes.marks.of_rows[-1][place]
-        return spread(h, p, classes.features.of_rows[-1][place], marks)
+        spread = pick_rows(h, classes.features.of_rows[-1][place])
+        return spread if classes.marks is None else spread.add_(pick_rows(p, classes.marks.of_rows[-1][place]))
+
+
+def pick_rows(states: Tensor, at: Array) -> Tensor:
+    """``states[at]``; as a table of embeddings, whose gradient torch adds up faster than that of an index."""
+    return functional.embedding(torch.from_numpy(at), states)
 
 
 def parts_of(encoder: Encoder, like: Tensor) -> list[LayerParts] | None:
@@ -189,7 +219,7 @@ class MarkedRows:
             found.append(np.concatenate([alone, np.ones(end, alone.dtype)]))
         return found
 
-    def given(self, features: Tensor, classes: NetworkClasses, *, apart: bool = False) -> States:
+    def given(self, features: Tensor, classes: NetworkClasses, *, apart: bool = False) -> tuple[Tensor, Tensor]:
         """Features and marks of classes in front of the first layer.
 
         Args:
@@ -201,8 +231,8 @@ class MarkedRows:
         marks, nodes = self._rows(firsts, apart)
         h = features.index_select(0, nodes)
         if classes.marks is None:
-            return [(h, h.new_empty(len(h), 0))]
-        return [(torch.cat([marks, h], dim=1), self._rows(classes.marks.firsts, apart)[0])]
+            return h, h.new_empty(len(h), 0)
+        return torch.cat([marks, h], dim=1), self._rows(classes.marks.firsts, apart)[0]
 
     def _rows(self, rows: Array, apart: bool) -> tuple[Tensor, Tensor]:
         """Marks and nodes of some rows."""

@@ -23,8 +23,7 @@ from torch.utils.weak import WeakIdKeyDictionary
 from policylearn.bags import Graphs
 from policylearn.fast.cone_rows import Cones
 from policylearn.fast.layers import has_hooks
-from policylearn.fast.rows import NONE, Kinds, NetworkRows, RowLists, Rows, as_array
-from policylearn.fast.threads import Array, side_by_side
+from policylearn.fast.rows import NONE, Array, Kinds, LayerRows, RowLists, Rows, as_array
 from policylearn.nn import NodeEncoder
 from policylearn.nn.features import real_columns
 
@@ -125,21 +124,19 @@ class Classes:
             lists,  # type: ignore[arg-type]
         )
 
-    def rows(self, inside: Sequence[int], weights: Sequence[Array] | None = None) -> list[RowLists]:
+    def rows(self, weights: Sequence[Array] | None = None) -> list[RowLists]:
         """The rows of each layer, one per class.
 
         Args:
-            inside: how many classes go into each layer.
             weights: how many rows of the bag each row behind each layer stands for; None where nobody asks.
         """
         found = []
         for layer, lists in enumerate(self.lists):
             counted, total = None, 0
             if weights is not None:
-                classes, count = self.of_rows[layer + 1], self.counts[layer + 1]
-                counted = np.bincount(classes, weights[layer], count)
+                counted = np.bincount(self.of_rows[layer + 1], weights[layer], self.counts[layer + 1])
                 total = int(weights[layer].sum())
-            found.append(RowLists(inside[layer], *lists, counted, total))
+            found.append(RowLists(*lists, counted, total))
         return found
 
 
@@ -174,21 +171,18 @@ class NetworkClasses:
             found.append(own)
         return found
 
-    def rows(self, weights: Sequence[Array] | None = None) -> NetworkRows:
-        """The rows of all layers; see `Classes`."""
-        features = self.features.rows(self.features.counts, weights)
-        marks = [] if self.marks is None else self.marks.rows(self.marks.counts, weights)
-        return NetworkRows(features, marks, self.marks_of())
-
-    def rows_beside(self, both: NetworkClasses) -> NetworkRows:
-        """The rows of marked copies alone, where those of the unmarked graphs are known in front of each layer.
+    def rows(self, weights: Sequence[Array] | None = None, inside: NetworkClasses | None = None) -> list[LayerRows]:
+        """The rows of all layers; see `Classes`.
 
         Args:
-            both: classes of the unmarked graphs and these.
+            weights: see `Classes`.
+            inside: the classes that go into layers, where these are more than those that come out.
         """
-        features = self.features.rows(both.features.counts)
-        marks = [] if self.marks is None or both.marks is None else self.marks.rows(both.marks.counts)
-        return NetworkRows(features, marks, both.marks_of())
+        features = self.features.rows(weights)
+        if self.marks is None:
+            return [LayerRows(lists) for lists in features]
+        marks_of = (self if inside is None else inside).marks_of()
+        return [LayerRows(*one) for one in zip(features, self.marks.rows(weights), marks_of, strict=True)]
 
     @property
     def total(self) -> int:
@@ -237,11 +231,9 @@ class GraphClasses:
         known = self._known.get(place)
         if known is None or known.kinds is not kinds or not np.array_equal(known.keys, keys):
             nothing, alike = np.zeros((graphs.num_nodes, 0), np.int64), self.rows.no_kinds
-            classes = side_by_side(
-                lambda: Classes.unmarked(keys, self.rows, kinds, depth),
-                lambda: Classes.unmarked(nothing, self.rows, alike, depth) if streams > 1 else None,
-            )
-            known = self._known[place] = _Known(keys, kinds, NetworkClasses(*classes))
+            features = Classes.unmarked(keys, self.rows, kinds, depth)
+            marks = Classes.unmarked(nothing, self.rows, alike, depth) if streams > 1 else None
+            known = self._known[place] = _Known(keys, kinds, NetworkClasses(features, marks))
         return known.classes
 
     def marked(self, unmarked: NetworkClasses, cones: Cones, marks: Tensor, kinds: Kinds) -> NetworkClasses:
@@ -253,15 +245,12 @@ class GraphClasses:
             marks: of the marked rows, ``(R, M)``.
             kinds: of the messages.
         """
-        features, alike, of_marks = unmarked.features, self.rows.no_kinds, unmarked.marks
+        features, of_marks = unmarked.features, unmarked.marks
         assert of_marks is not None, "a network of one stream does not see marks"
         own = np.ascontiguousarray(as_array(marks), np.float64).view(np.int64)
         both = np.column_stack([features.of_rows[0][cones.node_of[: cones.ends[0]]], own])
-        found = side_by_side(
-            lambda: features.marked(both, cones, self.rows, kinds),
-            lambda: of_marks.marked(own, cones, self.rows, alike),
-        )
-        return NetworkClasses(*found)
+        marked = features.marked(both, cones, self.rows, kinds)
+        return NetworkClasses(marked, of_marks.marked(own, cones, self.rows, self.rows.no_kinds))
 
 
 _KNOWN: Any = WeakIdKeyDictionary()

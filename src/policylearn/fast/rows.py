@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from policylearn.bags import Adjacency, Bag
-from policylearn.fast.threads import Array
+
+Array = NDArray[Any]
 
 DTYPES: dict[torch.dtype, Any] = {torch.float32: np.float32, torch.float64: np.float64}
 """What the compiled loops know."""
@@ -32,76 +34,46 @@ class RowLists:
     """The rows of one stream that come out of a layer, and of which rows that go in each of them is made.
 
     Args:
-        inside: how many rows go in.
         own: the row that each was.
         ptr: where the messages of each start.
         sender: the row that goes in from which each message comes.
         kind: the row of the edges' values that each message has.
         weights: how many rows of the bag each stands for; None where nobody asks.
         total: how many rows of the bag they all stand for.
-        width: neighbouring rows that no cut may part.
 
     Shapes:
         own and weights ``(R,)``, ptr ``(R + 1,)``, sender and kind one entry per message.
     """
 
-    inside: int
     own: Array
     ptr: Array
     sender: Array
     kind: Array
     weights: Array | None = None
     total: int = 0
-    width: int = 1
 
     @property
     def count(self) -> int:
         """How many rows come out."""
         return len(self.own)
 
-    @property
-    def lists(self) -> tuple[Array, Array, Array, Array]:
-        """As `sum_messages` takes them."""
-        return self.own, self.ptr, self.sender, self.kind
-
-    @cached_property
-    def hearers(self) -> tuple[Array, Array, Array]:
-        """See `list_hearers`."""
-        from policylearn.fast.message_loops import list_hearers
-
-        found: tuple[Array, Array, Array] = list_hearers(self.inside, self.own, self.ptr, self.sender)
-        return found
+    def part(self, rows: slice) -> tuple[Array, Array, Array, Array]:
+        """The lists of some neighbouring rows, as `sum_messages` takes them."""
+        return self.own[rows], self.ptr[rows.start : rows.stop + 1], self.sender, self.kind
 
 
-@dataclass(frozen=True, eq=False)
-class NetworkRows:
-    """The rows of all layers of a network.
+class LayerRows(NamedTuple):
+    """The rows of a layer.
 
     Args:
-        features: of the features, one per layer.
-        marks: of the marks; none where the network has one stream.
-        marks_of: the row of the marks that each row of the features has, in front of each layer.
+        features: of the features.
+        marks: of the marks; None where the network has one stream.
+        marks_of: the row of the marks that each row of the features has, in front of the layer.
     """
 
-    features: list[RowLists]
-    marks: list[RowLists]
-    marks_of: list[Array]
-
-    @property
-    def total(self) -> int:
-        """How many rows come out of all layers."""
-        return sum(lists.count for lists in (*self.features, *self.marks))
-
-    @cached_property
-    def features_of(self) -> list[tuple[Array, Array]]:
-        """Which rows of the features have each row of the marks, as pointers and a list, in front of each layer."""
-        from policylearn.fast.message_loops import list_hearers
-
-        found = []
-        for lists, marks_of in zip(self.marks, self.marks_of, strict=True):
-            starts, rows, _ = list_hearers(lists.inside, marks_of, np.zeros(len(marks_of) + 1, np.int64), NONE)
-            found.append((starts, rows))
-        return found
+    features: RowLists
+    marks: RowLists | None = None
+    marks_of: Array = NONE
 
 
 class Rows:
@@ -110,14 +82,13 @@ class Rows:
     Args:
         adjacency: over N nodes.
         row_ptr: where the rows of each node start, ``(N + 1,)``.
-        shares_edges: whether each edge of the graph is one of the adjacency.
     """
 
-    def __init__(self, adjacency: Adjacency, row_ptr: Tensor, *, shares_edges: bool = True) -> None:
-        self.adjacency, self.row_ptr, self.shares_edges = adjacency, as_array(row_ptr), shares_edges
+    def __init__(self, adjacency: Adjacency, row_ptr: Tensor) -> None:
+        self.adjacency, self.row_ptr = adjacency, as_array(row_ptr)
         self.target_ptr, self.source = as_array(adjacency.target_ptr), as_array(adjacency.source)
         self._kinds: dict[object, tuple[Tensor, Kinds]] = {}
-        self._layers: dict[tuple[Kinds, int], NetworkRows] = {}
+        self._layers: dict[Kinds, LayerRows] = {}
 
     @staticmethod
     def of(bag: Bag) -> Rows:
@@ -125,35 +96,21 @@ class Rows:
         known = _KNOWN.get(bag)
         if known is None:
             row_ptr = bag.row_ptr if bag.shares_edges else torch.arange(bag.num_rows + 1)
-            known = _KNOWN[bag] = Rows(bag.adjacency, row_ptr, shares_edges=bag.shares_edges)
+            known = _KNOWN[bag] = Rows(bag.adjacency, row_ptr)
         return known
-
-    def serve(self, bag: Bag) -> bool:
-        """Be the rows of another bag too, if its rows lie alike; says whether they do."""
-        alike = bag.shares_edges and self.shares_edges and bag.adjacency is self.adjacency
-        alike = alike and (bag.width or 0) * bag.num_nodes == self.row_ptr[-1]
-        if alike:
-            _KNOWN[bag] = self
-        return alike
 
     @property
     def count(self) -> int:
         """How many rows there are."""
         return int(self.row_ptr[-1])
 
-    def layer(self, kinds: Kinds, width: int) -> NetworkRows:
-        """One layer over these rows, with both streams.
-
-        Args:
-            kinds: of the messages.
-            width: copies of a node whose statistics are apart from each other.
-        """
-        known = self._layers.get((kinds, width))
+    def layer(self, kinds: Kinds) -> LayerRows:
+        """One layer over these rows, whose messages have these kinds."""
+        known = self._layers.get(kinds)
         if known is None:
             own, (ptr, sender, message) = np.arange(self.count), self._copies
-            ones = np.ones(self.count, np.float32)
-            lists = RowLists(self.count, own, ptr, sender, kinds.incoming[message], ones, self.count, width)
-            known = self._layers[kinds, width] = NetworkRows([lists], [lists], [own])
+            lists = RowLists(own, ptr, sender, kinds.incoming[message], np.ones(self.count), self.count)
+            known = self._layers[kinds] = LayerRows(lists, lists, own)
         return known
 
     @cached_property
@@ -176,12 +133,12 @@ class Rows:
     @cached_property
     def edge_ids(self) -> Kinds:
         """The column of ``edge_index`` that each message is."""
-        return Kinds(self.adjacency, as_array(self.adjacency.edge))
+        return Kinds(as_array(self.adjacency.edge))
 
     @cached_property
     def no_kinds(self) -> Kinds:
         """For messages that no edge has a part in: all alike."""
-        return Kinds(self.adjacency, np.zeros(len(self.source), np.int64))
+        return Kinds(np.zeros(len(self.source), np.int64))
 
     def kinds_of(self, edge_attr: Tensor, key: object, index: Callable[[Tensor], Tensor]) -> Kinds:
         """The row of a table that each message has; layers with the same key share it.
@@ -194,7 +151,7 @@ class Rows:
         known = self._kinds.get(key)
         # Compared by what they hold: the version of a tensor says nothing of a change through .data, or in inference.
         if known is None or not torch.equal(known[0], edge_attr):
-            kinds = Kinds(self.adjacency, as_array(self.adjacency.kinds(index(edge_attr))))
+            kinds = Kinds(as_array(self.adjacency.kinds(index(edge_attr))))
             known = self._kinds[key] = edge_attr.clone(), kinds
             self._layers.clear()
         return known[1]
@@ -204,7 +161,6 @@ class Rows:
 class Kinds:
     """The row of the edges' values that each message has, ``(E,)``."""
 
-    adjacency: Adjacency
     incoming: Array
 
     @cached_property

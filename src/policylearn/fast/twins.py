@@ -1,85 +1,45 @@
-"""Twins of the model and of the learned policy: threads for the compiled layers, and at inference cones of marks."""
+"""Twins of the model and of the learned policy, which compute cones of marks alone at inference."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
-from typing import Any
+from typing import Any, Self
 
-import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from policylearn.bags import Bag, Graphs, Selection
 from policylearn.fast.cones import ConePool, ConeStates
 from policylearn.fast.encoders import CompiledTwoStreamEncoder, UnmarkedStates
-from policylearn.fast.memory import keep_freed_memory
-from policylearn.fast.rows import Rows
-from policylearn.fast.threads import own_threads
 from policylearn.models import SubgraphGNN
-from policylearn.models.protocol import AnyBatch, LossTerms, Objective
 from policylearn.policies import LearnedPolicy
 from policylearn.policies.bag_view import BagView, View
 from policylearn.policies.draws import Pick
 
 
-@contextmanager
-def model_threads(model: object) -> Iterator[None]:
-    """A block in which threads work where this model spends its time: in compiled loops, or else in torch.
-
-    An accelerated model does it by itself for each pass.
-    """
-    acceleration = getattr(model, "acceleration", None)
-    if acceleration is None or not acceleration.takes_threads or not isinstance(model, nn.Module):
-        yield
-        return
-    with own_threads() if next(model.parameters()).device.type == "cpu" else nullcontext():
-        yield
-
-
-@contextmanager
-def while_training(model: object) -> Iterator[None]:
-    """A block for a whole training loop: threads go where the work is, and a step leaves its memory for the next."""
-    keep_freed_memory()
-    with model_threads(model):
-        yield
-
-
 class CompiledSubgraphGNN(SubgraphGNN):
-    """See `SubgraphGNN`.
+    """See `SubgraphGNN`; of each marked copy only its cone is computed at inference."""
 
-    Args:
-        cones: whether the encoder, the rule and the readout allow for cones.
-    """
-
-    cones: bool = False
-
-    def forward(self, batch: AnyBatch, *, generator: torch.Generator | None = None) -> Tensor:
-        """See `SubgraphGNN`."""
-        with model_threads(self):
-            return super().forward(batch, generator=generator)
-
-    def select(self, batch: AnyBatch, *, generator: torch.Generator | None = None) -> Selection:
-        """See `SubgraphGNN`."""
-        with model_threads(self):
-            return super().select(batch, generator=generator)
-
-    def predict(self, batch: AnyBatch, selection: Selection) -> Tensor:
-        """See `SubgraphGNN`."""
-        with model_threads(self):
-            return super().predict(batch, selection)
-
-    def objective(
-        self, batch: AnyBatch, y: Tensor, terms: LossTerms, *, generator: torch.Generator | None = None
-    ) -> Objective:
-        """See `SubgraphGNN`."""
-        with model_threads(self):
-            return super().objective(batch, y, terms, generator=generator)
+    @classmethod
+    def of(cls, model: SubgraphGNN, policy: Any, encoder: Any) -> Self:
+        """One of the very same parts, with another policy and encoder."""
+        twin = cls(
+            policy,
+            encoder,
+            model.readout,
+            model.head,
+            rule=model.rule,
+            columns=model.columns,
+            column_heads=model.column_heads,
+            vector_norm=model.vector_norm,
+            max_rows=model.max_rows,
+        )
+        twin.training = model.training
+        return twin
 
     def vectors(self, graphs: Graphs, selection: Selection) -> Tensor:
-        """See `SubgraphGNN`; of each marked copy only its cone is computed."""
+        """See `SubgraphGNN`."""
         encoder: Any = self.encoder
         readout: Any = self.readout
-        cones = ConeStates.of(encoder, graphs) if self.cones and selection.marks is None else None
+        cones = ConeStates.of(encoder, graphs) if selection.marks is None else None
         if cones is None:
             return super().vectors(graphs, selection)
         pool = ConePool(cones, readout.pool.how, self.max_rows)
@@ -93,6 +53,25 @@ class CompiledSubgraphGNN(SubgraphGNN):
 class CompiledLearnedPolicy(LearnedPolicy):
     """See `LearnedPolicy`; each copy that it looks at is computed within its cone."""
 
+    @classmethod
+    def of(cls, policy: LearnedPolicy, encoder: Any) -> Self:
+        """One of the very same parts, with another encoder."""
+        twin = cls(
+            encoder,
+            policy.selector,
+            picks=policy.picks,
+            estimator=policy.estimator,
+            mode=policy.mode,
+            node_dropout=policy.node_dropout,
+            mask_selected=policy.mask_selected,
+            add_graph_mean=policy.add_graph_mean,
+            pooling=policy.pool,
+            tie_tolerance=policy.tie_tolerance,
+            rule=policy.rule,
+        )
+        twin.training = policy.training
+        return twin
+
     def look(self, graphs: Graphs) -> View:
         """See `LearnedPolicy`."""
         encoder: Any = self.encoder
@@ -101,22 +80,14 @@ class CompiledLearnedPolicy(LearnedPolicy):
 
 
 class CompiledBagView(BagView):
-    """See `BagView`; the copies of all steps have rows alike, so what the loops need of them is prepared once.
+    """See `BagView`; what marks do not reach is as in the first look, where norms know each row alone."""
 
-    What marks do not reach is as in the first look, where norms know each row alone.
-    """
-
-    rows: Rows | None = None
     unmarked: UnmarkedStates | None = None
 
     def encode(self, bag: Bag, *, unmarked: bool) -> Tensor:
         """See `BagView`."""
         encoder = self.policy.encoder
-        assert isinstance(encoder, CompiledTwoStreamEncoder), (
-            "this view is that of an encoder whose layers are compiled"
-        )
-        if bag.marks.device.type == "cpu" and (self.rows is None or not self.rows.serve(bag)):
-            self.rows = Rows.of(bag)
+        assert isinstance(encoder, CompiledTwoStreamEncoder), "all layers of the encoder are compiled"
         states = None
         if self.keeps and unmarked:
             self.unmarked = encoder.unmarked(self.graphs, bag)

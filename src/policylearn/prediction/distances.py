@@ -18,7 +18,7 @@ from policylearn.training.runs import RunFacts
 
 
 @dataclass(frozen=True)
-class Distances:
+class MoleculeDistances:
     """How far the held-out rows are from those that a model has learned from.
 
     Args:
@@ -34,7 +34,7 @@ class Distances:
 
 def find_distances(
     facts: RunFacts, trained: Trained, answers: dict[str, Answer], left_out: Array | None
-) -> Distances | None:
+) -> MoleculeDistances | None:
     """The distances of a run on molecules; None where it has learned from other graphs, or predicts atoms.
 
     Args:
@@ -54,10 +54,12 @@ def find_distances(
     if "test" in near and np.array_equal(split.valid, split.test):
         near["test"] = near["valid"]
     if facts.task.kind != "regression" or "valid" not in answers:
-        return Distances(domain, near, None)
+        return MoleculeDistances(domain, near, None)
     targets = targets_by_output(facts.task, graphs.y[rows])
     if left_out is None:  # the network has no error of its training rows that says anything of new ones
         errors = np.abs(answers["valid"].values - targets_by_output(facts.task, targets_of(graphs, split.valid)))
-        return Distances(domain, near, DistanceEvidence(near["valid"], errors, 1 - near["valid"].similarity, targets))
+        return MoleculeDistances(
+            domain, near, DistanceEvidence(near["valid"], errors, 1 - near["valid"].similarity, targets)
+        )
     evidence = DistanceEvidence(near["valid"], np.abs(left_out - targets), 1 - among.similarity, targets)
-    return Distances(domain, near, evidence)
+    return MoleculeDistances(domain, near, evidence)

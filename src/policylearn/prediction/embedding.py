@@ -10,6 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from policylearn.bags import Graphs
 from policylearn.data import DataError, PackedGraphs
 from policylearn.data.atomic import replacing
 from policylearn.data.convert import open_rows
@@ -34,20 +35,28 @@ def graph_vectors(predictor: Predictor, graphs: PackedGraphs, *, batch_size: int
         graphs: as `Predictor.prepare` gives them.
         batch_size: as in `Predictor.answer`.
     """
-    found = []
-    for model in predictor.models:
-        seen: list[Tensor] = []
-        hook = head_of(model).register_forward_pre_hook(lambda _module, given, seen=seen: seen.append(given[0]))  # type: ignore[misc]
-        try:
-            for batch in predictor.prepared_batches(graphs, predictor.batch_size(batch_size)):
-                outputs_of(model, batch)
-        finally:
-            hook.remove()
-        found.append(torch.cat(seen).cpu().numpy())
-    vectors: Array = np.concatenate(found, axis=1)
+    size = predictor.batch_size(batch_size)
+    members = [entering(model, predictor.prepared_batches(graphs, size)) for model in predictor.models]
+    vectors: Array = torch.cat(members, dim=1).cpu().numpy()
     if len(vectors) != len(graphs):
         raise RunError(f"{predictor.run.folder}: its head sees {len(vectors)} rows for {len(graphs)} graphs")
     return vectors
+
+
+def entering(model: nn.Module, batches: Iterable[Graphs]) -> Tensor:
+    """What enters the head of a model over all batches, ``(G, C)``."""
+    seen: list[Tensor] = []
+
+    def keep(_head: nn.Module, given: tuple[Tensor, ...]) -> None:
+        seen.append(given[0])
+
+    hook = head_of(model).register_forward_pre_hook(keep)
+    try:
+        for batch in batches:
+            outputs_of(model, batch)
+    finally:
+        hook.remove()
+    return torch.cat(seen)
 
 
 def head_of(model: nn.Module) -> nn.Module:
