@@ -138,7 +138,8 @@ def decision_table(folder: Path) -> str:
     for name, found in settings.items():
         both = sorted(set(found) & set(settings[base]))
         alone = [
-            np.mean([found[one]["alone"][which]["test"] for one in both]) for which in ("network", "kernel", "trees")
+            [found[one]["alone"][which]["test"] for one in both if which in found[one]["alone"]]
+            for which in ("network", "kernel", "trees")
         ]
         gain = (
             "-"
@@ -146,7 +147,7 @@ def decision_table(folder: Path) -> str:
             else paired((found[one]["rmse"] for one in both), (settings[base][one]["rmse"] for one in both))
         )
         mean, seconds = (np.mean([found[one][key] for one in both]) for key in ("rmse", "cpu_seconds"))
-        figures = [f"{one:.4f}" for one in (mean, *alone)]
+        figures = [f"{np.mean(one):.4f}" if one else "" for one in ([mean], *alone)]
         lines.append("| " + " | ".join([name, str(len(both)), *figures, gain, f"{seconds:.0f}"]) + " |")
     return "\n".join(lines)
 
