@@ -103,7 +103,7 @@ def test_the_page_says_what_the_run_says(pages: dict[str, Path]) -> None:
     for heading in ("Errors by scaffold", "Worst molecules", "What the policy looks at", "Learning curves"):
         assert heading in text
     assert "ROC" in pages["binary"].read_text()
-    assert "picks no nodes in particular" in pages["classes"].read_text()
+    assert "marks no single nodes" in pages["classes"].read_text()
     assert "no molecules" in pages["graphs"].read_text()
     shown = pages["explanation"].read_text()
     assert shown.count("no answer") == 2
