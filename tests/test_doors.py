@@ -16,6 +16,7 @@ import policylearn.data.synthetic
 import policylearn.explain
 import policylearn.models
 import policylearn.nn
+import policylearn.policies
 import policylearn.prediction
 import policylearn.training
 
@@ -27,6 +28,7 @@ ROOMS = [
     policylearn.explain,
     policylearn.models,
     policylearn.nn,
+    policylearn.policies,
     policylearn.prediction,
     policylearn.training,
 ]

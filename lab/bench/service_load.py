@@ -123,6 +123,13 @@ def metal_cage(atoms: int) -> str:
     return Chem.MolToSmiles(cage)
 
 
+def free_port() -> int:
+    """A port that nobody listens on."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
 def start(run: Path, port: int) -> psutil.Popen:
     """The server, once it answers."""
     process = psutil.Popen([*ours(), "serve", str(run), "--port", str(port)])
@@ -148,9 +155,7 @@ def main() -> None:
     options = parser.parse_args()
     predictor = policylearn.load(options.run)
     expected = dict(zip(GOOD, predictor.predict(GOOD)[:, 0].tolist(), strict=True))
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    port = free_port()
     process = start(options.run, port)
     load = Load(port, expected, predictor.task.targets[0])
     clients = [threading.Thread(target=load.client, args=(seed,)) for seed in range(options.clients)]

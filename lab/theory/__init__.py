@@ -2,8 +2,7 @@
 
 from lab.theory.checks import CHECKS, Check, check_table
 from lab.theory.figure import colour_csl
-from lab.theory.records import LearningRecord, load_records, run_all, runs_of
-from lab.theory.summary import HEADINGS, learning_rows, learning_table
+from lab.theory.records import HEADINGS, LearningRecord, learning_rows, learning_table, load_records, run_all, runs_of
 from policylearn.demo.learning import METHODS, Evaluation, LearningConfig, learn
 
 __all__ = [

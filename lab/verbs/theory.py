@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,20 +12,12 @@ from cyclopts import Parameter
 from lab.verbs import verb
 from policylearn.cli.options import Flag, Numbers, Words
 from policylearn.cli.printing import print_table, say
-from policylearn.demo.learning import METHODS, LearningConfig, LearningMethod
+from policylearn.demo.learning import METHODS, LearningConfig
 
 if TYPE_CHECKING:
     from lab.theory import LearningRecord
 
 OutputFile = Annotated[Path, Parameter(alias="-o")]
-
-
-@dataclass(frozen=True)
-class EveryRun(LearningConfig):
-    """What all runs of 'theory learn' have in common; method and seed are what they differ in."""
-
-    method: Annotated[LearningMethod, Parameter(parse=False)] = "reinforce"
-    seed: Annotated[int, Parameter(parse=False)] = 0
 
 
 @verb("theory check")
@@ -103,7 +95,7 @@ def draw_colours(*, csl: Numbers = (13, 5, 3), root: int = 0, output: OutputFile
 @verb("theory learn")
 def learn(
     *,
-    config: Annotated[EveryRun | None, Parameter(name="*")] = None,
+    config: Annotated[LearningConfig | None, Parameter(name="*")] = None,
     methods: Words = (),
     seeds: int = 5,
     output: OutputFile = Path("results/theory"),
@@ -129,7 +121,7 @@ def learn(
 
     if seeds < 1:
         raise ValueError(f"'seeds' must be >= 1 (got {seeds})")
-    base = config or EveryRun()
+    base = config or LearningConfig()
     configs = [replace(base, method=method, seed=seed) for method in methods or METHODS for seed in range(seeds)]
     with progress_bars(Console(stderr=True), transient=True) as progress:
         bar = add_bar(progress, "", len(configs) * base.steps)

@@ -38,6 +38,8 @@ ODD_TEXTS = (
     "((((", "))))", "C(",
     "C)", "()", "C()C", "C==C", "C=#C", "C.", ".C", "..", "C1", "C12C", "C1CC1C1", "c1cccc1", "cccc", "[2H][2H]",
     "[H]", "[He]", "[Og]",
+    "[U]" + "(C)" * 40 + "C", "[W].[U].[Pu]", "[Fe]1" + "[Fe]1" * 30, "C[N+](C)(C)C.[Cl-]",
+    "[Na+].[Na+].[O-]S([O-])(=O)=O",
     "\u00e9thanol", "CC\u041e", "\U0001d49e\U0001d49e", "\u202eCC", "\ufeffCCO", "CC\u200bO",
     "InChI=1S/CH4/h1H4", "CCO ethanol", "CCO;CCN",
     "C,C", '"CCO', "'", "=1+1",
@@ -46,8 +48,22 @@ ODD_TEXTS = (
 )  # fmt: skip
 
 
+def metal_cage(atoms: int) -> str:
+    """Metal atoms, each bonded to all others: closures of rings are numbered as they come."""
+    closures: list[list[int]] = [[] for _ in range(atoms)]
+    number = 10
+    for one in range(atoms):
+        for other in range(one + 2, atoms):
+            closures[one].append(number)
+            closures[other].append(number)
+            number += 1
+    return "".join("[U]" + "".join(f"%{n}" for n in own) for own in closures)
+
+
 def broken_smiles(draw: random.Random) -> str:
     """A text that is no molecule, or hardly one."""
+    if draw.random() < 0.005:
+        return metal_cage(draw.randrange(7, 14))
     kind = draw.randrange(6)
     if kind == 0:
         return draw.choice(ODD_TEXTS)
@@ -194,10 +210,12 @@ ENDINGS = (
 
 @dataclass(frozen=True)
 class BrokenFile:
-    """A file to be read: how its name ends, and what is in it."""
+    """A file to be read: how its name ends, what is in it, the target to name and further words of ``train``."""
 
     ending: str
     content: bytes
+    target: str = "value"
+    words: tuple[str, ...] = ()
 
 
 def broken_table(draw: random.Random) -> BrokenFile:

@@ -40,6 +40,7 @@ from tests.broken.inputs import (
     broken_table,
     good_table,
 )
+from tests.broken.users_tables import users_table
 
 PATIENCE = 60
 """Seconds of the processor after which an input counts as a hang; the clock on the wall says more of the machine."""
@@ -126,7 +127,7 @@ def check_said(code: int, said: str, *, refused: bool = True) -> str:
 
 def try_table(bench: Bench, draw: random.Random) -> Counter[str]:
     """Train on a broken table, score one, or predict on one."""
-    broken = broken_table(draw)
+    broken = users_table(draw) if draw.random() < 0.25 else broken_table(draw)
     with tempfile.TemporaryDirectory(dir=bench.folder) as name:
         folder = Path(name)
         path, output = folder / f"table{broken.ending}", folder / "out.csv"
@@ -136,7 +137,11 @@ def try_table(bench: Bench, draw: random.Random) -> Counter[str]:
         if verb == "train":
             run = folder / "run"
             more = ["--on_error=skip"] if draw.random() < 0.5 else []
-            code, said = call(["train", str(path), "--target", "value", "-o", str(run), *SMALL, *PLAIN, *more])
+            named = {word.split("=")[0] for word in broken.words}
+            usual = [word for word in (*SMALL, *PLAIN) if word.split("=")[0] not in named]
+            code, said = call(
+                ["train", str(path), "--target", broken.target, "-o", str(run), *usual, *broken.words, *more]
+            )
             assert code != 2 or not run.exists(), f"a refused table left the folder {sorted(run.iterdir())}: {said}"
         elif verb == "evaluate":
             code, said = call(["evaluate", str(bench.run), str(path)])

@@ -12,8 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from policylearn.bags import NO_PICK, Bag, Graphs, attached_ego_nets
-from policylearn.data.transforms.distances import Distances
-from policylearn.data.transforms.ego_nets import AttachedEgoNets
+from policylearn.data.transforms.ego_nets import AttachedEgoNets, Distances
 from policylearn.models import Inputs, build_model
 from policylearn.nn import Features, labelled_ego_nets
 from policylearn.policies import Deck, RandomDeck

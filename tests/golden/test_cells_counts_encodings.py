@@ -16,10 +16,9 @@ from policylearn.bags import Graphs, Selection
 from policylearn.data import PackedGraphs
 from policylearn.data.batches import make_batch
 from policylearn.data.transforms.cells import Cells
-from policylearn.data.transforms.closed_walk_counts import ClosedWalkCounts
-from policylearn.data.transforms.cycle_codes import CycleCodes
+from policylearn.data.transforms.cycle_counts import CycleCodes
 from policylearn.data.transforms.laplacian_encoding import LaplacianEncoding
-from policylearn.data.transforms.walk_encoding import WalkEncoding
+from policylearn.data.transforms.walk_encoding import ClosedWalkCounts, WalkEncoding
 from policylearn.models import Inputs, build_model
 from policylearn.models.systems.gin_pe import LAPLACIAN, WALKS, EncodedGIN, EncodedGINSettings
 from policylearn.models.systems.gsn import CODES, GSN, GSNSettings

@@ -28,12 +28,7 @@ class DataError(ValueError):
 
 
 def read_arrays(path: Path, only: Sequence[str] | None = None) -> dict[str, Array]:
-    """Arrays of an ``.npz``, or a `DataError` where it is cut short, damaged, foreign or holds objects.
-
-    Args:
-        path: the file.
-        only: read no others than these, where they are there; None reads all.
-    """
+    """Arrays of an ``.npz``, or those of ``only``; a `DataError` where it is damaged, foreign or holds objects."""
     try:
         # Opened here: numpy leaves its own handle open when the archive turns out to be broken.
         with path.open("rb") as file:

@@ -49,11 +49,7 @@ def make_data(graphs: PackedGraphs, index: int) -> Data:
 def make_batch(graphs: PackedGraphs, indices: Array | Sequence[int]) -> Batch:
     """Several graphs as a PyG ``Batch``, equal to ``Batch.from_data_list`` over their `make_data`.
 
-    What it holds, and in which shapes, is what `make_tensors` says.
-
-    Args:
-        graphs: where to take them from.
-        indices: which, in which order; a graph may come twice.
+    What it holds, and in which shapes, is what `make_tensors` says; a graph may come twice.
     """
     found = make_tensors(graphs, indices)
     batch = Batch(_base_cls=data_class(graphs), **found.named)

@@ -102,13 +102,7 @@ def draw_family(name: str, target: str | None, generator: np.random.Generator) -
 
 
 def load_file(path: str | Path, *, target: str | None = None, task: Task | None = None) -> Dataset:
-    """A packed file of one's own.
-
-    Args:
-        path: the file.
-        target: one of its ``y_names``; None takes all columns.
-        task: what to predict; None infers it from ``y`` (see `infer_task`).
-    """
+    """A packed file of one's own, with one of its ``y_names`` or all, and a task that `infer_task` tells by default."""
     path = Path(path)
     graphs = PackedGraphs.load(path)
     if target is not None:

@@ -72,12 +72,23 @@ def fetch(entry: Entry, root: Path, download: Download = download_file) -> Path:
 def collect(entry: Entry, root: Path, scratch: Path, download: Download) -> Path:
     """Bring the files of a home together in one folder: the archive's content and the index files."""
     home, placed = entry.home, root / "official"
-    check_by_hand(entry, placed / entry.name)
+    for name in home.by_hand:  # they lie at no address
+        if not (placed / entry.name / name).exists():
+            raise DataError(
+                f"dataset '{entry.name}' needs the file {placed / entry.name / name}: {name} belongs to"
+                f" {home.by_hand_from}; put it there"
+            )
     by_hand = placed / home.archive_name
     archive = by_hand if by_hand.exists() else scratch / home.archive_name
     if not archive.exists():
         _download(entry, home.archive, archive, by_hand, root, download)
-    check_sum(entry, archive)
+    if home.sha256 is not None:
+        found = hashlib.sha256(archive.read_bytes()).hexdigest()
+        if found != home.sha256:
+            raise DataError(
+                f"dataset '{entry.name}': {archive.name} from {home.archive} has the sum {found} where {home.sha256} is"
+                " expected; it is damaged or another version: fetch it again"
+            )
     folder = scratch / "content"
     try:
         with zipfile.ZipFile(archive) as content:
@@ -100,29 +111,6 @@ def collect(entry: Entry, root: Path, scratch: Path, download: Download) -> Path
     for name in home.by_hand:
         shutil.copy(placed / entry.name / name, folder / name)
     return folder
-
-
-def check_by_hand(entry: Entry, folder: Path) -> None:
-    """Raise where a file is missing that lies at no address: a user puts it into the data root."""
-    for name in entry.home.by_hand:
-        if not (folder / name).exists():
-            raise DataError(
-                f"dataset '{entry.name}' needs the file {folder / name}: {name} belongs to {entry.home.by_hand_from};"
-                " put it there"
-            )
-
-
-def check_sum(entry: Entry, archive: Path) -> None:
-    """Raise where the archive is not the one that the dataset was declared with."""
-    if entry.home.sha256 is None:
-        return
-    with archive.open("rb") as file:
-        found = hashlib.file_digest(file, "sha256").hexdigest()
-    if found != entry.home.sha256:
-        raise DataError(
-            f"dataset '{entry.name}': {archive.name} from {entry.home.archive} has the sum {found} where"
-            f" {entry.home.sha256} is expected; it is damaged or another version: fetch it again"
-        )
 
 
 def check_size(entry: Entry, graphs: PackedGraphs) -> None:

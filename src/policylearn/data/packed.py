@@ -159,13 +159,7 @@ def real_numbers(values: Array, name: str, path: Path) -> Array:
 
 
 def check_smiles(stored: Array, graphs: int, source: str) -> None:
-    """Raise a `DataError` where the bytes do not hold one SMILES per graph.
-
-    Args:
-        stored: what `smiles_bytes` gives.
-        graphs: how many there are.
-        source: named in the error.
-    """
+    """Raise a `DataError` where what `smiles_bytes` gave does not hold one SMILES per graph."""
     if stored.dtype != np.uint8 or stored.ndim != 1:
         raise DataError(
             f"{source}: 'smiles' must hold bytes (uint8) in one axis, got shape {stored.shape} of {stored.dtype};"

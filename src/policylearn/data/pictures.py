@@ -16,14 +16,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def new_picture(path: Path, width: float, height: float, *, dpi: int = 120) -> Iterator[Figure]:
-    """A figure to draw into, written as a PNG once the block has ended well; needs no screen.
-
-    Args:
-        path: where the picture goes.
-        width: in inches.
-        height: likewise.
-        dpi: pixels per inch.
-    """
+    """A figure of so many inches to draw into, written as a PNG once the block has ended well; needs no screen."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 

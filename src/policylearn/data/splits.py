@@ -88,13 +88,7 @@ def official_splits(graphs: PackedGraphs, source: str = "the graphs") -> tuple[S
 
 
 def random_split(n: int, fractions: tuple[float, float, float], generator: np.random.Generator) -> Split:
-    """Shuffle ``n`` graphs and cut them; rounding goes to the last part with a fraction above zero.
-
-    Args:
-        n: how many graphs.
-        fractions: of training, validation and test; they sum to 1.
-        generator: where the order comes from.
-    """
+    """Shuffle ``n`` graphs and cut them; rounding goes to the last part with a fraction above zero."""
     check_fractions(fractions)
     order = generator.permutation(n)
     first = round(fractions[0] * n)
@@ -105,14 +99,7 @@ def random_split(n: int, fractions: tuple[float, float, float], generator: np.ra
 
 
 def stratified_folds(labels: Array, k: int = 10, shuffle: bool = True, seed: int = 42) -> tuple[Split, ...]:
-    """K folds with the same share of every class; the held-out fold is both validation and test.
-
-    Args:
-        labels: class ids, ``(G,)``.
-        k: number of folds.
-        shuffle: whether graphs are shuffled within a class first.
-        seed: of the shuffle.
-    """
+    """K folds with the same share of every class ``(G,)``; the held-out fold is both validation and test."""
     from sklearn.model_selection import StratifiedKFold
 
     smallest = int(np.unique(labels, return_counts=True)[1].min()) if len(labels) else 0

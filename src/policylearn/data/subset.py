@@ -54,10 +54,6 @@ def take_graphs(graphs: PackedGraphs, indices: Array | Sequence[int]) -> PackedG
     """The chosen graphs in the given order, with their structures, SMILES and atoms (see `prepare_molecules`).
 
     Other extras are left behind: nothing says which of them have a row per graph.
-
-    Args:
-        graphs: where to take them from.
-        indices: which, in which order.
     """
     rows = check_indices(graphs, indices)
     node_rows, node_ptr = gather(graphs.node_ptr, rows)

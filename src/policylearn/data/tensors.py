@@ -48,11 +48,7 @@ def make_tensors(graphs: PackedGraphs, indices: Array | Sequence[int]) -> GraphT
     Integer features become int64 and others float32, always with two axes; ``edge_attr`` is left out where the dataset
     has no edge features. So do structures, each an attribute of its own name; one that points to something keeps its
     axes and holds ids in the batch. Where the rows of a structure are neither nodes, edges nor graphs, ``<name>_ptr``
-    says where each graph's rows start.
-
-    Args:
-        graphs: where to take them from.
-        indices: which, in which order; a graph may come twice.
+    says where each graph's rows start. A graph may come twice.
 
     Shapes:
         x ``(N, F)``, edge_index ``(2, E)``, edge_attr ``(E, D)``, batch ``(N,)``, ptr ``(G + 1,)``; y ``(G, K)``

@@ -5,10 +5,11 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 import torch
+from cyclopts import Parameter
 from torch import Tensor, nn
 from torch.optim.lr_scheduler import LambdaLR
 from torch_geometric.data import Batch
@@ -28,17 +29,21 @@ WARMUP = 0.05
 """Share of the steps in which the rate of schedule 'cosine' rises."""
 
 
+NOT_AN_OPTION = Parameter(parse=False)
+"""Of settings in which the runs of one command differ; '--methods' and '--seeds' name them."""
+
+
 @dataclass(frozen=True)
 class LearningConfig:
     """One training from scratch."""
 
-    method: LearningMethod = "reinforce"
+    method: Annotated[LearningMethod, NOT_AN_OPTION] = "reinforce"
     """How nodes are picked: learned with an estimator by its name, at random, none, or all."""
     n: int = 17
     """Nodes of each component."""
     components: int = 3
     """The paper's l; as many nodes are picked (T)."""
-    seed: int = 0
+    seed: Annotated[int, NOT_AN_OPTION] = 0
     """Of the weights, the graphs and the draws."""
     steps: int = 1000
     """Training steps, at most."""

@@ -264,13 +264,13 @@ class FixedLayer(NamedTuple):
         nothing = np.empty((0, 0), h.dtype)
         every = [(rows.features, h, p, rows.marks_of), (rows.marks, p, nothing, NONE)]
         made = [nothing, nothing]
-        for number, (stream, (lists, *states)) in enumerate(zip(self.streams, every, strict=False)):
+        for number, (stream, (lists, own, marks, marks_of)) in enumerate(zip(self.streams, every, strict=False)):
             assert lists is not None, "there are rows for each stream"
             width = len(stream.halves[1][0])
             ahead = np.empty((0, width), h.dtype) if known is None else known[number]
             made[number] = np.empty((len(ahead) + lists.count, width), h.dtype)
             made[number][: len(ahead)] = ahead
-            stream(lists, *states, made[number][len(ahead) :])
+            stream(lists, own, marks, marks_of, made[number][len(ahead) :])
         return made[0], made[1]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 
 import torch
 from torch import Tensor, nn
@@ -14,6 +14,10 @@ from policylearn.nn.sums import gin_sum, gine_sum
 
 if TYPE_CHECKING:
     from torch_geometric.nn import MessagePassing
+
+GINForm = Literal["zinc", "ogb", "tu"]
+"""Layers that published systems share: `zinc` has C channels between the maps, `ogb` 2 C; `tu` has C, reads no edge
+features and learns no epsilon."""
 
 
 class Conv(Protocol):
@@ -124,3 +128,39 @@ class PyGConv(nn.Module):
             extra["edge_attr"] = term.values.index_select(0, index)
         parts = states.view(adjacency.num_nodes, copies, -1).unbind(1)  # (N * S, C) -> S times (N, C)
         return torch.stack([self.conv(part, edge_index, **extra) for part in parts], dim=1).flatten(0, 1)
+
+
+def published_gin(form: GINForm, inputs: int, channels: int, edges: Features) -> GIN:
+    """The layer of that form.
+
+    Args:
+        form: which.
+        inputs: channels that come in.
+        channels: C, channels that go out.
+        edges: what edges come with.
+    """
+    if form == "tu":
+        return build_gin(inputs, channels, learn_eps=False)
+    if form in ("zinc", "ogb"):
+        return build_gin(inputs, channels, hidden=channels * (2 if form == "ogb" else 1), edges=edges)
+    raise ValueError(f"unknown form '{form}' of a GIN layer; use zinc, ogb or tu")
+
+
+class NormedGIN(nn.Module):
+    """``norm(conv(z))``, in the form of the data that a system was written for; what follows is up to the system.
+
+    Args:
+        form: see `published_gin`.
+        inputs: channels that come in.
+        channels: C, channels that go out.
+        edges: what edges come with.
+    """
+
+    def __init__(self, form: GINForm, inputs: int, channels: int, edges: Features) -> None:
+        super().__init__()
+        self.conv, self.norm = published_gin(form, inputs, channels, edges), RowBatchNorm(channels)
+
+    def forward(self, states: Tensor, bag: Bag, edge_attr: Tensor | None) -> Tensor:
+        """Pass messages, ``(R, C_in) -> (R, C)``."""
+        out: Tensor = self.norm(self.conv(states, bag, edge_attr))
+        return out

@@ -1,4 +1,4 @@
-"""From raw node and edge features to vectors."""
+"""From raw node and edge features to vectors: embedded, or as plain numbers with categories one-hot."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from typing import cast
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
 
-from policylearn.bags import Graphs
+from policylearn.bags import Bag, Graphs, attached_ego_nets
 from policylearn.bags.host import may_read
 
 
@@ -199,3 +200,102 @@ def build_edge_encoder(features: Features, channels: int) -> EdgeEncoder | None:
     if features.categorical:
         return CategoricalEdges(features.categorical, channels)
     return RealEdges(features.real, channels) if features.real else None
+
+
+def one_hot(ids: Tensor, sizes: Sequence[int], dtype: torch.dtype) -> Tensor:
+    """Each column of ids as so many columns of 0 and 1, side by side, ``(R, F) -> (R, sum of sizes)``."""
+    check_ids(ids, sizes)
+    columns = [functional.one_hot(ids[:, column].long(), size) for column, size in enumerate(sizes)]
+    return torch.cat(columns, dim=1).to(dtype)
+
+
+def node_width(features: Features) -> int:
+    """How many columns `node_numbers` gives."""
+    return max(1, sum(features.categorical) + features.real)
+
+
+def edge_width(features: Features) -> int:
+    """How many columns `edge_numbers` gives."""
+    return sum(features.categorical) + features.real
+
+
+def node_numbers(graphs: Graphs, features: Features, dtype: torch.dtype) -> Tensor:
+    """Categories of nodes one-hot, then their numbers; a column of ones where there is neither, ``(N, F)``."""
+    refuse_unread(graphs, features)
+    parts = [one_hot(graphs.x, features.categorical, dtype)] if features.categorical else []
+    if features.real:
+        parts.append(real_columns(graphs, features).to(dtype))
+    return torch.cat(parts, dim=1) if parts else torch.ones(graphs.num_nodes, 1, dtype=dtype, device=graphs.x.device)
+
+
+def edge_numbers(graphs: Graphs, features: Features, dtype: torch.dtype) -> Tensor:
+    """The same of edges, in the order of ``edge_index``, ``(E, D)``; no columns where there is nothing."""
+    if not features.present:
+        return torch.ones(graphs.edge_index.shape[1], 0, dtype=dtype, device=graphs.x.device)
+    given = require_edges(graphs.edge_attr)
+    return one_hot(given, features.categorical, dtype) if features.categorical else given.to(dtype)
+
+
+class MarkedInput(nn.Module):
+    """``[marks, features]``; marks are not embedded.
+
+    Category ids are embedded in C channels (the sum of one embedding per column). Nodes with numbers alone keep them as
+    they are, and nodes with nothing have a constant 1.
+
+    Args:
+        features: what nodes come with.
+        channels: C.
+        marks: M, marks per row.
+    """
+
+    def __init__(self, features: Features, channels: int, marks: int) -> None:
+        super().__init__()
+        self.features = features
+        self.node_encoder = NodeEncoder(features, channels) if features.categorical else None
+        plain = features.real if features.present else 1
+        self.width = marks + (channels if features.categorical else plain)
+
+    def forward(self, graphs: Graphs, bag: Bag) -> Tensor:
+        """The rows' input, ``(R, width)``."""
+        return torch.cat([bag.marks, bag.spread(self._encoded(graphs).to(bag.marks.dtype))], dim=1)
+
+    def _encoded(self, graphs: Graphs) -> Tensor:
+        if self.node_encoder is not None:
+            encoded: Tensor = self.node_encoder(graphs)
+            return encoded
+        refuse_unread(graphs, self.features)
+        if self.features.real:
+            return real_columns(graphs, self.features)
+        return torch.ones(graphs.num_nodes, 1, device=graphs.batch.device)
+
+
+class EgoLabels(nn.Module):
+    r"""Nested GNN's labels of the rows of ego nets: :math:`z[d + 1] + z[d' + 1] + (w r + b)`.
+
+    d is the distance to the root; the second label repeats it where two edges or more lead nearer to the root, and is 0
+    elsewhere, which has a vector of its own; r is the resistance to the root.
+
+    Args:
+        hops: how far the nets reach.
+        channels: C.
+        resistance: whether the last term is there.
+    """
+
+    def __init__(self, hops: int, channels: int, *, resistance: bool) -> None:
+        super().__init__()
+        self.table = nn.Embedding(hops + 2, channels)
+        self.resistance = nn.Linear(1, channels) if resistance else None
+
+    def forward(self, bag: Bag) -> Tensor:
+        """Encode the marks of `labelled_ego_nets`, ``(R, C)``."""
+        first = bag.marks[:, 0].long() + 1
+        labels: Tensor = self.table(first) + self.table(first * (bag.marks[:, 1] >= 2))
+        if self.resistance is not None:
+            labels = labels + self.resistance(bag.marks[:, 2:3].to(labels.dtype))
+        return labels
+
+
+def labelled_ego_nets(graphs: Graphs, *, resistance: bool) -> Bag:
+    """The ego nets that came with the data; marks are distance, arrivals and, where wanted, resistance."""
+    names = ("ego_distance", "ego_arrivals", *(["ego_resistance"] if resistance else []))
+    return attached_ego_nets(graphs, names)

@@ -139,9 +139,18 @@ def fit_trees(task: Task, graphs: PackedGraphs, rows: Array, *, seed: int = 0) -
             output.append(at)
             nodes += nodes_of(tree["tree_structure"], len(nodes))
     feature, threshold, left, right, value = (np.array(one) for one in zip(*nodes, strict=True))
-    counted = [one.astype(np.int32) for one in (columns, np.array(roots), np.array(output), feature)]
-    return TreeModel(task.kind, *counted, threshold, left.astype(np.int32), right.astype(np.int32), value,
-                     np.array([targets.shape[1]], np.int32))  # fmt: skip
+    return TreeModel(
+        kind=task.kind,
+        columns=columns.astype(np.int32),
+        roots=np.array(roots, np.int32),
+        output=np.array(output, np.int32),
+        feature=feature.astype(np.int32),
+        threshold=threshold,
+        left=left.astype(np.int32),
+        right=right.astype(np.int32),
+        value=value,
+        outputs=np.array([targets.shape[1]], np.int32),
+    )
 
 
 def import_lightgbm() -> Any:

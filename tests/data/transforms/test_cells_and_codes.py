@@ -9,9 +9,9 @@ import pytest
 from policylearn.data import DataError, PackedGraphs, make_batch, pack_networkx
 from policylearn.data.transforms import Transform, apply, fit_apply
 from policylearn.data.transforms.cells import Cells
-from policylearn.data.transforms.cycle_codes import CycleCodes
+from policylearn.data.transforms.centrality import MeanLogDegree
+from policylearn.data.transforms.cycle_counts import CycleCodes
 from policylearn.data.transforms.laplacian_encoding import LaplacianEncoding
-from policylearn.data.transforms.mean_log_degree import MeanLogDegree
 from tests.data.transforms.samples import corner_graphs
 
 

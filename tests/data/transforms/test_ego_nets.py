@@ -12,8 +12,7 @@ from policylearn.data import DataError, PackedGraphs, make_batch
 from policylearn.data.transforms import Transform, apply
 from policylearn.data.transforms import pipeline as pipeline_file
 from policylearn.data.transforms import resistance as resistance_file
-from policylearn.data.transforms.distances import Distances
-from policylearn.data.transforms.ego_nets import AttachedEgoNets
+from policylearn.data.transforms.ego_nets import AttachedEgoNets, Distances
 from tests.data.transforms.samples import corner_graphs, shuffled
 
 GRAPHS, PACKED = corner_graphs()

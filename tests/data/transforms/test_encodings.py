@@ -10,12 +10,11 @@ from scipy.linalg import expm
 from policylearn.data import DataError, PackedGraphs, Structure, pack_networkx
 from policylearn.data.transforms import TRANSFORMS, Transform, add_structures
 from policylearn.data.transforms.centrality import Centrality
-from policylearn.data.transforms.closed_walk_counts import ClosedWalkCounts
 from policylearn.data.transforms.cycle_counts import CycleCounts
 from policylearn.data.transforms.cycles import list_cycles
 from policylearn.data.transforms.dense import dense_groups
 from policylearn.data.transforms.laplacian_encoding import LaplacianEncoding
-from policylearn.data.transforms.walk_encoding import WalkEncoding
+from policylearn.data.transforms.walk_encoding import ClosedWalkCounts, WalkEncoding
 from policylearn.settings import ConfigError
 from tests.data.transforms.samples import corner_graphs, shuffled
 

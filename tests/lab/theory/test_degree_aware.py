@@ -8,8 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch_geometric.data import Data
 
-from lab.theory.weights import degree_aware_policy
-from lab.theory.weights.degree_aware import appendix_weights
+from lab.theory.weights import appendix_weights, degree_aware_policy
 from policylearn.bags import Graphs
 
 NODES = st.integers(1, 14)

@@ -1,7 +1,7 @@
-from .lines import TableRow as TableRow
 from .nx import pack_networkx as pack_networkx
 from .ogb import pack_ogb_folder as pack_ogb_folder
 from .pyg import pack_pyg as pack_pyg
+from .readers import TableRow as TableRow
 from .report import DroppedRow as DroppedRow
 from .report import Duplicate as Duplicate
 from .report import Salt as Salt

@@ -219,5 +219,5 @@ def standardise(y: Array) -> Scaling:
     mean = filled.sum(axis=0) / count
     spread = np.sqrt((np.where(known, y - mean, 0.0) ** 2).sum(axis=0) / count)
     lowest, highest = np.where(known, y, np.inf).min(axis=0), np.where(known, y, -np.inf).max(axis=0)
-    spread[~(highest > lowest)] = 1.0
+    spread[~(highest > lowest) | (spread == 0)] = 1.0  # squares of the smallest numbers are zero
     return Scaling(tuple(mean.tolist()), tuple(spread.tolist()))

@@ -8,11 +8,15 @@ from functools import partial
 from pathlib import Path
 from typing import IO
 
-from policylearn.data.convert.delimited import DelimitedReader
-from policylearn.data.convert.lines import Reader, TableRow, opened
-from policylearn.data.convert.parquet import ParquetReader
-from policylearn.data.convert.sdf import SdfReader
-from policylearn.data.convert.smiles_file import SmilesFileReader
+from policylearn.data.convert.readers import (
+    DelimitedReader,
+    ParquetReader,
+    Reader,
+    SdfReader,
+    SmilesFileReader,
+    TableRow,
+    opened,
+)
 from policylearn.data.molecules import shown
 from policylearn.data.packed import DataError
 from policylearn.wording import hint

@@ -12,24 +12,6 @@ caveats, and settings to train with. The same works in a file of your own that i
 the data root. What needs torch or RDKit is imported within ``unpack``, so that listing the datasets is quick.
 """
 
-import importlib
-import pkgutil
+from policylearn.data.datasets.entry import CATALOG, Entry, Home, classes, find_entry, numbers, register, yes_no
 
-from policylearn.data.datasets.entry import Entry, Home, classes, numbers, yes_no
-from policylearn.data.datasets.registry import CATALOG, find_entry, register
-
-# In the order of the tables of the paper; files that are not named here come last.
-_ORDER = ("zinc", "ogb_molecules", "reddit_binary", "alchemy", "csl", "exp", "sr25", "counting")
-for _name in (*_ORDER, *(module.name for module in pkgutil.iter_modules(__path__))):
-    importlib.import_module(f"{__name__}.{_name}")
-
-__all__ = [
-    "CATALOG",
-    "Entry",
-    "Home",
-    "classes",
-    "find_entry",
-    "numbers",
-    "register",
-    "yes_no",
-]
+__all__ = ["CATALOG", "Entry", "Home", "classes", "find_entry", "numbers", "register", "yes_no"]

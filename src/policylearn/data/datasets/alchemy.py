@@ -7,8 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from policylearn.data.datasets.archives import PARTS, TU_ARCHIVES, check_index, read_index, with_parts
-from policylearn.data.datasets.entry import Entry, Home, numbers
-from policylearn.data.datasets.registry import register
+from policylearn.data.datasets.entry import Entry, Home, numbers, register
 from policylearn.data.packed import PackedGraphs
 from policylearn.data.subset import take_graphs
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from policylearn.data.datasets.entry import Entry, Home
-from policylearn.data.datasets.registry import register
+from policylearn.data.datasets.entry import Entry, Home, register
 from policylearn.data.tasks import Task
 
 COUNTS = {"triangle": "triangle", "tailed_triangle": "tailed_triangle", "star": "star3", "cycle4": "cycle4"}

@@ -1,4 +1,4 @@
-"""CSL: circular skip link graphs, told apart by the length of their skips."""
+"""Graphs that 1-WL cannot tell apart: CSL (circular skip links), EXP (planar pairs) and SR25 (strongly regular)."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from policylearn.data.datasets.archives import BENCHMARKING_GNNS, PARTS, read_index_rows
-from policylearn.data.datasets.entry import Entry, Home, classes
-from policylearn.data.datasets.registry import register
+from policylearn.data.datasets.entry import Entry, Home, classes, register
 from policylearn.data.packed import PackedGraphs
 
 ARCHIVE = "https://www.dropbox.com/s/rnbkp5ubgk82ocu/CSL.zip?dl=1"
@@ -53,5 +52,33 @@ register(
             unpack=unpack,
             indices=tuple(f"{BENCHMARKING_GNNS}/CSL/CSL_{part}.index" for part in PARTS.values()),
         ),
+    )
+)
+register(
+    Entry(
+        name="exp",
+        file="exp.npz",
+        title="pairs that 1-WL cannot tell apart",
+        graphs=1_200,
+        nodes=53_336,
+        edges=132_260,
+        task=classes(2),
+        protocol="stratified 10-fold",
+        split="10 folds",
+        home=Home(archive="https://github.com/ralphabb/GNN-RNI", credit="Abboud et al."),
+    )
+)
+register(
+    Entry(
+        name="sr25",
+        file="sr25.npz",
+        title="strongly regular (25, 12, 5, 6)",
+        graphs=15,
+        nodes=375,
+        edges=4_500,
+        task=classes(15),
+        protocol="none",
+        split="none",
+        home=Home(archive="https://users.cecs.anu.edu.au/~bdm/data/graphs.html", credit="Brendan McKay"),
     )
 )

@@ -1,4 +1,4 @@
-"""What is declared of a named dataset."""
+"""What is declared of a named dataset, and all declarations by name."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ from typing import Any, Literal
 
 import numpy as np
 
-from policylearn.data.packed import PackedGraphs, as_table
+from policylearn.data.packed import DataError, PackedGraphs, as_table
 from policylearn.data.tasks import Scaling, Task
+from policylearn.registry import Registry
+from policylearn.wording import hint
 
 SplitProtocol = Literal["official", "stratified 10-fold", "none"]
 ScalingRule = Literal["none", "standardise", "divide"]
@@ -120,3 +122,23 @@ def yes_no(*targets: str) -> Task:
 def classes(count: int) -> Task:
     """One of several classes."""
     return Task("classes", "cross_entropy", "accuracy", ("class",), classes=tuple(map(str, range(count))))
+
+
+CATALOG = Registry[Entry]("dataset", "policylearn.data.datasets", DataError)
+"""Every named dataset, by name."""
+
+
+def register(entry: Entry) -> Entry:
+    """Make a dataset known by its name."""
+    return CATALOG.register(entry.name, entry)
+
+
+def find_entry(name: str, others: tuple[str, ...] = ()) -> Entry:
+    """The declaration of a dataset, or a `DataError` with the nearest names (``others`` are names known elsewhere)."""
+    if name not in CATALOG:
+        known = [*CATALOG, *others]
+        raise DataError(
+            f"there is no dataset {name!r}; {hint(name, known, 'known are ' + ', '.join(known))}"
+            " ('policylearn datasets' lists all; a path to a packed .npz works too)"
+        )
+    return CATALOG[name]

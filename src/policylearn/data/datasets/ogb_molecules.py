@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from policylearn.data.datasets.entry import Entry, Home, numbers, yes_no
-from policylearn.data.datasets.registry import register
+from policylearn.data.datasets.entry import Entry, Home, numbers, register, yes_no
 from policylearn.data.packed import PackedGraphs
 from policylearn.data.tasks import Task
 

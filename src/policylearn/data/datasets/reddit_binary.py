@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from policylearn.data.datasets.archives import TU_ARCHIVES
-from policylearn.data.datasets.entry import Entry, Home, classes
-from policylearn.data.datasets.registry import register
+from policylearn.data.datasets.entry import Entry, Home, classes, register
 from policylearn.data.packed import PackedGraphs
 
 FOLDER = "REDDIT-BINARY"

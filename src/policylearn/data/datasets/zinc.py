@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from policylearn.data.datasets.archives import BENCHMARKING_GNNS, PARTS, check_index, read_index, with_parts
-from policylearn.data.datasets.entry import Entry, Home, numbers
-from policylearn.data.datasets.registry import register
+from policylearn.data.datasets.entry import Entry, Home, numbers, register
 from policylearn.data.packed import PackedGraphs
 
 ARCHIVE = "https://www.dropbox.com/s/feo9qle74kg48gy/molecules.zip?dl=1"

@@ -1,13 +1,7 @@
-"""Transforms: structures computed from graphs. `base` says how to write one; every file here is found by itself."""
-
-import importlib
-import pkgutil
+"""Transforms: structures computed from graphs. `base` says how to write one; a name imports its file."""
 
 from policylearn.data.transforms.base import TRANSFORMS, Transform, add_structures, register
 from policylearn.data.transforms.pipeline import Progress, apply, fit_apply, transform_cache
-
-for _module in pkgutil.iter_modules(__path__):
-    importlib.import_module(f"{__name__}.{_module.name}")
 
 __all__ = [
     "TRANSFORMS",

@@ -33,9 +33,8 @@ import numpy as np
 
 from policylearn.data.packed import DataError, PackedGraphs
 from policylearn.data.structures import REAL_COLUMNS, Structure, check_structures
-from policylearn.registry import file_of, import_file
+from policylearn.registry import Registry, file_of, import_file
 from policylearn.settings.schema import read_value
-from policylearn.wording import nearest_word
 
 Structures = Mapping[str, Structure]
 
@@ -99,11 +98,7 @@ class Transform:
     def from_json(stored: str | Mapping[str, Any]) -> Transform:
         """The transform that `to_json` described; a name alone means its default settings."""
         given = {"name": stored} if isinstance(stored, str) else dict(stored)
-        name = given.pop("name", None)
-        if name not in TRANSFORMS:
-            near = nearest_word(str(name), TRANSFORMS)
-            hint = f"did you mean {near!r}?" if near else f"known are {', '.join(sorted(TRANSFORMS))}"
-            raise DataError(f"there is no transform {name!r}; {hint}")
+        name = str(given.pop("name", None))
         kind = TRANSFORMS[name]
         known = [field.name for field in fields(kind)]  # type: ignore[arg-type]
         unknown = [key for key in given if key not in known]
@@ -127,16 +122,13 @@ def _of_file(file: str, name: str, values: Mapping[str, Any]) -> Transform:
     return TRANSFORMS[name](**values)
 
 
-TRANSFORMS: dict[str, type[Transform]] = {}
+TRANSFORMS = Registry[type[Transform]]("transform", "policylearn.data.transforms", DataError)
 TransformType = TypeVar("TransformType", bound=type[Transform])
 
 
 def register(kind: TransformType) -> TransformType:
     """Make a transform known by its name; for use as a decorator."""
-    other = TRANSFORMS.get(kind.name)
-    if other is not None and (other.__module__, other.__qualname__) != (kind.__module__, kind.__qualname__):
-        raise ValueError(f"two transforms are called '{kind.name}': {other.__qualname__} and {kind.__qualname__}")
-    TRANSFORMS[kind.name] = kind
+    TRANSFORMS.register(kind.name, kind)
     return kind
 
 

@@ -1,14 +1,14 @@
-"""How central each node is, as a column."""
+"""How central each node is, as a column, and how many neighbours nodes have on average."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar, Literal, get_args
+from dataclasses import dataclass, replace
+from typing import ClassVar, Literal, Self, get_args
 
 import numpy as np
 
 from policylearn.data.packed import Array, DataError, PackedGraphs
-from policylearn.data.structures import REAL_COLUMNS
+from policylearn.data.structures import REAL_COLUMNS, Structure
 from policylearn.data.transforms.base import Structures, Transform, columns_of_nodes, register
 from policylearn.data.transforms.dense import DenseGroup, per_node
 
@@ -84,3 +84,31 @@ def closeness(graphs: PackedGraphs) -> Array:
         total = np.where(reached, distance, 0.0).sum(0)
         values[start : start + nodes] = others**2 / np.maximum(total, 1.0) / (nodes - 1)
     return values
+
+
+@register
+@dataclass(frozen=True)
+class MeanLogDegree(Transform):
+    r"""The mean of :math:`\log(d + 1)` over all nodes of the training graphs, d the number of incoming edges.
+
+    Graphs get nothing from it: a network that scales by degrees reads the one number when it is built.
+
+    Args:
+        mean: that number; learned.
+    """
+
+    name: ClassVar[str] = "mean_log_degree"
+    learned: ClassVar[tuple[str, ...]] = ("mean",)
+    mean: float | None = None
+
+    def compute(self, graphs: PackedGraphs) -> Structures:
+        """The logarithm of each node, ``(N,)``."""
+        return {"log_degree": Structure(np.log1p(degree(graphs)), "node")}
+
+    def learn(self, computed: Structures) -> Self:
+        """Itself, with the mean."""
+        return replace(self, mean=float(computed["log_degree"].values.mean()))
+
+    def finish(self, computed: Structures) -> Structures:
+        """Nothing."""
+        return {}

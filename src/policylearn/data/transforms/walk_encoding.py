@@ -1,4 +1,4 @@
-"""Random-walk encoding of nodes."""
+"""Walks that come back to their node: how likely they are, and how many."""
 
 from __future__ import annotations
 
@@ -40,3 +40,28 @@ class WalkEncoding(Transform):
     def _returns(self, group: DenseGroup) -> Array:
         degree = group.adjacency.sum(-1, keepdims=True)
         return closed_walks(group.adjacency / np.maximum(degree, 1.0), self.steps)
+
+
+@register
+@dataclass(frozen=True)
+class ClosedWalkCounts(Transform):
+    r"""The terms of the subgraph centrality, :math:`(A^k)_{vv} / k!` for k = 1, 2, ...
+
+    Args:
+        steps: how many terms per node.
+        into: the structure that gets them.
+    """
+
+    name: ClassVar[str] = "closed_walk_counts"
+    steps: int = 16
+    into: str = REAL_COLUMNS
+
+    def __post_init__(self) -> None:
+        if self.steps < 1:
+            raise DataError(f"closed_walk_counts: 'steps' must be >= 1 (got {self.steps})")
+
+    def compute(self, graphs: PackedGraphs) -> Structures:
+        """One column per length of the walks, ``(N, steps)``."""
+        factorial = np.cumprod(np.arange(1, self.steps + 1, dtype=np.float64))
+        counts = per_node(graphs, self.steps, lambda group: closed_walks(group.adjacency, self.steps) / factorial)
+        return columns_of_nodes(counts, self.into)

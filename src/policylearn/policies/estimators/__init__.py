@@ -1,8 +1,5 @@
 """How the gradient reaches a choice that was drawn, one file per way."""
 
-from policylearn.policies.estimators.imle import Imle, Solver
-from policylearn.policies.estimators.protocol import ESTIMATORS, Estimator
-from policylearn.policies.estimators.reinforce import Reinforce
-from policylearn.policies.estimators.straight_through import StraightThrough
+import lazy_loader
 
-__all__ = ["ESTIMATORS", "Estimator", "Imle", "Reinforce", "Solver", "StraightThrough"]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
