@@ -109,6 +109,13 @@ def test_molecules_that_may_take_long_are_tried_alone_and_stay_in_their_places()
     assert found.graphs.smiles == whole.graphs.smiles
 
 
+def test_what_is_too_large_does_not_wait_behind_what_takes_long():
+    with MoleculePool((), 1, most_atoms=250) as pool:
+        found = pool.submit(["C" * 400, "CC." + "C" * 400, clique(9), "C"]).result()
+    assert list(found.problems) == [0]
+    assert list(found.later) == [1, 2]
+
+
 def test_few_quick_molecules_start_no_process(monkeypatch):
     monkeypatch.setattr(MoleculePool, "submit", None)
     monkeypatch.setattr(MoleculePool, "submit_alone", None)

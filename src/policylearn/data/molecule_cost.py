@@ -22,11 +22,7 @@ def surely_quick(smiles: str) -> bool:
     """
     if len(smiles) > MOST_CHARACTERS:
         return False
-    try:
-        with rdBase.BlockLogs():
-            molecule = parse(smiles, sanitize=False)
-    except UnicodeEncodeError:
-        return True
+    molecule = read_graph(smiles)
     if molecule is None or molecule.GetNumAtoms() == 0:
         return True
     if molecule.GetNumAtoms() > MOST_ATOMS:
@@ -36,3 +32,18 @@ def surely_quick(smiles: str) -> bool:
     for _ in range(WALK_BONDS):
         walks = adjacency @ walks
     return bool(walks.sum() <= MOST_WALKS)
+
+
+def least_atoms(smiles: str) -> int:
+    """How many atoms a molecule has at least; 0 for one of several parts, of which only the largest may count."""
+    molecule = None if "." in smiles else read_graph(smiles)
+    return 0 if molecule is None else sum(atom.GetAtomicNum() > 1 for atom in molecule.GetAtoms())
+
+
+def read_graph(smiles: str) -> Chem.Mol | None:
+    """Atoms and bonds alone, which takes time in proportion to the text; None for what is no SMILES."""
+    try:
+        with rdBase.BlockLogs():
+            return parse(smiles, sanitize=False)
+    except UnicodeEncodeError:
+        return None

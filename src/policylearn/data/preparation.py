@@ -22,7 +22,7 @@ from pebble import ProcessExpired, ProcessPool
 from threadpoolctl import threadpool_limits
 
 from policylearn.data.convert.stacking import pack_molecules
-from policylearn.data.molecule_cost import surely_quick
+from policylearn.data.molecule_cost import least_atoms, surely_quick
 from policylearn.data.molecules import MoleculeGraph, featurise, shown
 from policylearn.data.packed import DataError, PackedGraphs
 from policylearn.data.parents import parent_of
@@ -82,7 +82,7 @@ def prepare_molecules(
             used = text if parent is None else parent.smiles
             graph = featurise(used)
             if most_atoms is not None and len(graph.x) > most_atoms:
-                raise DataError(f"the molecule has {len(graph.x)} atoms, and up to {most_atoms} are accepted")
+                raise DataError(too_large(len(graph.x), most_atoms))
         except DataError as error:
             problems[position] = str(error)
         else:
@@ -99,12 +99,18 @@ def prepare_molecules(
 def prepare_quick(
     smiles: Sequence[str], transforms: Sequence[Transform], parents: bool = False, most_atoms: int | None = None
 ) -> PreparedMolecules:
-    """As `prepare_molecules`, for those that are `surely_quick`; the others are left for later."""
-    later = [at for at, text in enumerate(smiles) if not surely_quick(text)]
-    skipped = set(later)
-    places = [at for at in range(len(smiles)) if at not in skipped]
+    """As `prepare_molecules`, for those that are `surely_quick` or surely too large; the others are left for later."""
+    unsure = {at: least_atoms(text) for at, text in enumerate(smiles) if not surely_quick(text)}
+    problems = {at: too_large(size, most_atoms) for at, size in unsure.items() if most_atoms and size > most_atoms}
+    places = [at for at in range(len(smiles)) if at not in unsure]
     found = prepare_molecules([smiles[at] for at in places], transforms, parents, most_atoms)
-    return PreparedMolecules(found.graphs, {places[at]: one for at, one in found.problems.items()}, later)
+    problems |= {places[at]: one for at, one in found.problems.items()}
+    return PreparedMolecules(found.graphs, problems, [at for at in unsure if at not in problems])
+
+
+def too_large(atoms: int, most: int) -> str:
+    """The problem of a molecule with too many atoms."""
+    return f"the molecule has {atoms} atoms, and up to {most} are accepted"
 
 
 class MoleculePool:

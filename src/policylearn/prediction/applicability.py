@@ -178,10 +178,10 @@ def kinds(graphs: PackedGraphs, sizes: tuple[tuple[int, ...], tuple[int, ...]]) 
     of_atoms, of_bonds = sizes
     x = as_table(graphs.x)[:, ATOM_KIND].astype(np.int64)
     edge_attr = as_table(graphs.edge_attr)[:, BOND_KIND].astype(np.int64)
-    atoms = np.ravel_multi_index(x.T, of_atoms)
+    atoms: Array = np.asarray(np.ravel_multi_index(tuple(x.T), of_atoms))
     first = np.repeat(graphs.node_ptr[:-1], graphs.num_edges)
     ends = x[graphs.edge_index + first, 0]  # (2, E)
-    bonds = np.ravel_multi_index((*ends, *edge_attr.T), (of_atoms[0], of_atoms[0], *of_bonds))
+    bonds: Array = np.asarray(np.ravel_multi_index((*ends, *edge_attr.T), (of_atoms[0], of_atoms[0], *of_bonds)))
     return atoms, bonds
 
 

@@ -19,8 +19,8 @@ from policylearn.data import Task
 from policylearn.data.atomic import write_text
 from policylearn.data.packed import Array
 from policylearn.prediction.applicability import Nearness
+from policylearn.prediction.interval_widths import USUAL as USUAL
 from policylearn.prediction.interval_widths import (
-    USUAL,
     DistanceEvidence,
     blind_guess,
     conformal_quantile,
@@ -201,7 +201,8 @@ def calibrate(
 def widths(values: Array, std: Array | None, floors: Sequence[float]) -> Array:
     """The width of each interval in units of q, before distances, ``(R, targets)``."""
     wide = np.zeros(values.shape) if std is None else std.astype(np.float64)
-    return wide + np.array(floors)
+    whole: Array = wide + np.array(floors)
+    return whole
 
 
 def measure_coverage(

@@ -144,8 +144,10 @@ def read_held_out(folder: Path, task: Task) -> dict[str, HeldOut]:
         about = {name: [row[at] for row in cells] for at, name in enumerate(header[:begin])}
         near = None
         if "unseen" in header[begin:]:
-            sides = [numbers([name], cells)[:, 0] if name in header else np.full(len(cells), np.nan) for name in NEAR]
-            near = Nearness(*sides, np.array([bool(row[header.index("warning")]) for row in cells]))
+            similarity, unseen = (
+                numbers([name], cells)[:, 0] if name in header else np.full(len(cells), np.nan) for name in NEAR
+            )
+            near = Nearness(similarity, unseen, np.array([bool(row[header.index("warning")]) for row in cells]))
         found[part] = HeldOut(about, y, Answer(values, [], None, lower, upper, near=near))
     return found
 

@@ -40,7 +40,8 @@ class DistanceEvidence:
 
 def growth(near: Nearness, slopes: Sequence[float]) -> Array:
     """By how much intervals are wider than those of molecules that training has seen, ``(R, targets)``."""
-    return 1 + np.nan_to_num(1 - near.similarity)[:, None] * np.array(slopes)
+    wider: Array = 1 + np.nan_to_num(1 - near.similarity)[:, None] * np.array(slopes)
+    return wider
 
 
 def distance_slope(distances: Array, errors: Array) -> float:

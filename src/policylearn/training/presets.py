@@ -49,15 +49,16 @@ def run_config(
         source: where they come from, for messages.
     """
     given = merged(nested(dict(settings or {})), {"data": {"name": str(data)}})
-    if given.get("fit", {}).get("start") is not None:
-        given = merged(settings_of_start(given["fit"]["start"]), given)
+    start = given["fit"].get("start") if isinstance(given.get("fit"), Mapping) else None
+    if isinstance(start, str | Path):  # anything else is refused below, by its name
+        given = merged(settings_of_start(start), given)
     if isinstance(given["data"].get("target"), str):
         given["data"]["target"] = [given["data"]["target"]]
     wanted = changed(RunConfig(), given, source)
     return changed(preset(wanted, given.get("recipe")), given, source)
 
 
-def settings_of_start(path: str) -> dict[str, Any]:
+def settings_of_start(path: str | Path) -> dict[str, Any]:
     """The model of a run that another starts from, with the transforms that it reads."""
     found = config_of(path)
     unread = dict.fromkeys(FOR_TABLES["data"]["transforms"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from functools import partial
 from pathlib import Path
 from typing import Literal
@@ -54,7 +55,7 @@ def evaluate_labelled(run: Path, labelled: Path, smiles: str | None) -> int:
         table.add_row(target, f"{result.labels[target]:,}", *cells)
     console = Console(markup=False)
     console.print(table)
-    if result.coverage is not None:
+    if result.coverage is not None and math.isfinite(result.coverage.size):  # else any label is inside
         print(f"{result.coverage.level:.0%} intervals or sets held {result.coverage.share:.1%} of the labels")  # noqa: T201
     for reason in result.failed[:5]:
         print(f"not scored: {reason}")  # noqa: T201 - the answer
