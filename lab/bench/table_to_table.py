@@ -51,7 +51,7 @@ class Peer:
         """How its model is made."""
         if self.program == "policylearn":
             without = [] if self.descriptors else ["--data.transforms.descriptors", "null"]
-            words = ["train", str(table), "--target", "y", "--epochs", "2", "--no-baseline", "--no-kernel", *without]
+            words = ["train", str(table), "--target", "y", "--epochs", "2", "--network-only", *without]
             return [*ours(), *words, "-o", str(folder)]
         words = ["train", "--data-path", str(table), "--task-type", "regression", "--smiles-columns", "smiles"]
         words += ["--target-columns", "y", "--epochs", "3", "--output-dir", str(folder)]

@@ -12,6 +12,7 @@ from lab.ledger import Ledger, LedgerError
 from lab.reproduce.claims import CLAIMS, claim_line, shown
 from lab.reproduce.comparisons import COMPARE, take_over
 from lab.reproduce.declaration import ABSENT, Cell, Experiment, Table
+from lab.reproduce.picks import write_picks
 from lab.reproduce.plan import command_of
 from lab.reproduce.records import Record, load_records
 from lab.reproduce.summary import Groups, RunGroup, group_records, verdict
@@ -40,7 +41,7 @@ the gain of the last method over the one before it, with its standard error; *ru
 
 
 def write_report(ledger: Ledger, tables: Sequence[Table]) -> Path:
-    """Write RESULTS.md beside the ledger's folder.
+    """Write RESULTS.md beside the ledger's folder, and the table of picks into README.md.
 
     Args:
         ledger: the records.
@@ -54,6 +55,9 @@ def write_report(ledger: Ledger, tables: Sequence[Table]) -> Path:
             " folder of the records with --results, or run a table first"
         )
     write_text(path, make_report(records, tables, ledger.root.name))
+    readme = path.with_name("README.md")
+    if readme.is_file():
+        write_picks(readme, {table.name: table for table in tables}, group_records(records))
     return path
 
 

@@ -92,7 +92,7 @@ def trained(folder: Path, table: Path, target: str) -> Path:
     if not (run / "report.html").exists():
         words = ["train", str(table), "--target", target, "--data.split", "column", "--data.split_column", "split"]
         subprocess.run(
-            [sys.executable, "-m", "policylearn", *words, "--no-baseline", "--fit.threads", "1", "-o", str(run)],
+            [sys.executable, "-m", "policylearn", *words, "--fit.threads", "1", "-o", str(run)],
             check=True,
             stdout=subprocess.DEVNULL,
         )

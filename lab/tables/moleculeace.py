@@ -78,7 +78,7 @@ def train(rows: Sequence[Row], words: Sequence[str]) -> dict[str, Any]:
         command = ["-m", "policylearn", "train", str(table), "--target", "y", "--data.split_column", "split"]
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
         subprocess.run(
-            [sys.executable, *command, "-o", str(run), "--no-baseline", *words],
+            [sys.executable, *command, "-o", str(run), *words],
             check=True,
             env=os.environ | {"XDG_CACHE_HOME": name},  # nothing is ready from an earlier run
             stdout=subprocess.DEVNULL,
@@ -96,7 +96,7 @@ def train(rows: Sequence[Row], words: Sequence[str]) -> dict[str, Any]:
         "cliff_rmse": float(np.sqrt((error[cliff] ** 2).mean())) if any(cliff) else None,
         "coverage": float(inside.mean()),
         "cliff_coverage": float(inside[cliff].mean()) if any(cliff) else None,
-        **{name: metrics.get(name) for name in ("network", "kernel", "kernel_share")},
+        **{name: metrics.get(name) for name in ("alone", "shares")},
         "rows": len(answers),
         "cpu_seconds": round(spent, 1),
         "command": f"python -m lab.tables.moleculeace run {' '.join(words)}".strip(),
@@ -131,12 +131,15 @@ def decision_table(folder: Path) -> str:
     """The settings that were compared on inner splits, beside the first."""
     settings = {one.name: load(one) for one in sorted(folder.iterdir())}
     base = "default" if "default" in settings else next(iter(settings))
-    lines = ["| setting | assays | RMSE | network alone | kernel alone | better than the default by | core s |"]
-    lines.append("|---|---|---|---|---|---|---|")
+    lines = [
+        "| setting | assays | RMSE | network alone | kernel alone | trees alone | better than the default by | core s |"
+    ]
+    lines.append("|---|---|---|---|---|---|---|---|")
     for name, found in settings.items():
         both = sorted(set(found) & set(settings[base]))
         alone = [
-            np.mean([found[one][which]["test"] for one in both if found[one][which]]) for which in ("network", "kernel")
+            [found[one]["alone"][which]["test"] for one in both if which in found[one]["alone"]]
+            for which in ("network", "kernel", "trees")
         ]
         gain = (
             "-"
@@ -144,9 +147,8 @@ def decision_table(folder: Path) -> str:
             else paired((found[one]["rmse"] for one in both), (settings[base][one]["rmse"] for one in both))
         )
         mean, seconds = (np.mean([found[one][key] for one in both]) for key in ("rmse", "cpu_seconds"))
-        lines.append(
-            f"| {name} | {len(both)} | {mean:.4f} | {alone[0]:.4f} | {alone[1]:.4f} | {gain} | {seconds:.0f} |"
-        )
+        figures = [f"{np.mean(one):.4f}" if one else "" for one in ([mean], *alone)]
+        lines.append("| " + " | ".join([name, str(len(both)), *figures, gain, f"{seconds:.0f}"]) + " |")
     return "\n".join(lines)
 
 

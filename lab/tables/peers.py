@@ -175,7 +175,9 @@ def score(table: SplitTable, file: Path, part: str, predicted: Array | None) -> 
 def versions(python: Path) -> dict[str, str]:
     """What the environment of the peers holds."""
     question = (
-        f"import json; from importlib.metadata import version; print(json.dumps({{p: version(p) for p in {PACKAGES}}}))"
+        "import json; from importlib.metadata import distributions;"
+        " have = {one.metadata['Name'].lower(): one.version for one in distributions()};"
+        f" print(json.dumps({{p: have[p] for p in {PACKAGES} if p in have}}))"
     )
     answer = subprocess.run([python, "-c", question], check=True, capture_output=True, text=True).stdout
     return {str(package): str(number) for package, number in json.loads(answer).items()}

@@ -26,7 +26,7 @@ def main(file: Path, seed: str, out: Path) -> None:
     from policylearn.training.members import load_members
 
     (table,) = (known for known in TABLES.values() if file.name.startswith(f"{known.name}-"))
-    words = ["--data.split_column", "split", "--seed", seed, "--fit.threads", "1", "--no-baseline"]
+    words = ["--data.split_column", "split", "--seed", seed, "--fit.threads", "1"]
     status = policylearn(["train", str(file), "--target", *table.targets, *words, "-o", str(out / "run")])
     if status:
         raise SystemExit(status)

@@ -47,7 +47,7 @@ PATIENCE = 60
 TOGETHER = 20
 """SMILES of one file, and requests that are sent at once."""
 KEPT = "what was there before\n"
-SMALL = ["--epochs=1", "--prediction.channels=4", "--prediction.layers=1", "--no-baseline", "--no-kernel"]
+SMALL = ["--epochs=1", "--prediction.channels=4", "--prediction.layers=1", "--network-only"]
 PLAIN = ["--data.split=random", "--data.transforms.walk_encoding=null", "--data.transforms.descriptors=null"]
 
 

@@ -12,7 +12,7 @@ from policylearn.cli import main
 from policylearn.training.module import RunModule
 from tests.training.molecules import molesol, write_table
 
-SMALL = ["--prediction.channels=8", "--prediction.layers=1", "--fit.threads=1", "--epochs=3", "--no-baseline"]
+SMALL = ["--prediction.channels=8", "--prediction.layers=1", "--fit.threads=1", "--epochs=3", "--network-only"]
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ from policylearn.settings.run_config import DataConfig
 from policylearn.training import load_source
 from tests.training.molecules import molesol, read_table, write_table
 
-SMALL = ["--epochs", "1", "--prediction.channels", "8", "--prediction.layers", "2", "--no-baseline"]
+SMALL = ["--epochs", "1", "--prediction.channels", "8", "--prediction.layers", "2", "--network-only"]
 
 
 @pytest.fixture(scope="module")

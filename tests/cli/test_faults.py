@@ -21,7 +21,7 @@ from policylearn.training import load_source, run_config, train
 from policylearn.training.folds import read_history
 from tests.training.molecules import molesol, write_table
 
-SMALL = ["--prediction.channels", "8", "--prediction.layers", "1", "--fit.threads", "1", "--no-baseline"]
+SMALL = ["--prediction.channels", "8", "--prediction.layers", "1", "--fit.threads", "1", "--network-only"]
 
 
 @pytest.fixture(scope="module")
@@ -159,7 +159,13 @@ def test_resume_into_another_target_is_refused_with_the_difference(
 
 def test_python_and_the_command_train_alike_on_a_table(table: Path, tmp_path: Path) -> None:
     assert run(table, tmp_path / "command", "--epochs", "1") == 0
-    settings = {"data.target": "a", "data.split": "random", "fit.epochs": 1, "fit.threads": 1}
+    settings = {
+        "data.target": "a",
+        "data.split": "random",
+        "fit.epochs": 1,
+        "fit.threads": 1,
+        "data.transforms.fingerprint": None,
+    }
     config = run_config(table, settings | {"prediction.channels": 8, "prediction.layers": 1})
     train(config, load_source(config.data), str(tmp_path / "python"))
     ours, theirs = (yaml.safe_load((tmp_path / name / "config.yaml").read_text()) for name in ("python", "command"))

@@ -13,7 +13,17 @@ from policylearn.cli import main
 from policylearn.data import DataError, read_table
 from tests.training.molecules import molesol
 
-QUICK = ["--no-baseline", "--epochs", "1", "--prediction.channels", "4", "--prediction.layers", "1", "--policy", "none"]
+QUICK = [
+    "--network-only",
+    "--epochs",
+    "1",
+    "--prediction.channels",
+    "4",
+    "--prediction.layers",
+    "1",
+    "--policy",
+    "none",
+]
 
 
 def write(path: Path, header: list[str], rows: list[tuple[object, ...]]) -> Path:

@@ -17,7 +17,7 @@ from policylearn.training import load_source, train_ensemble
 from tests.training.molecules import molesol, read_table, write_table
 
 SMALL = ["--epochs", "2", "--prediction.channels", "8", "--prediction.layers", "2", "--fit.threads", "1"]
-SMALL += ["--no-baseline", "--no-kernel"]
+SMALL += ["--network-only"]
 
 
 @pytest.fixture(scope="module")

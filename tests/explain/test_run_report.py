@@ -39,9 +39,9 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     table = write_table(folder / "m.csv", names, smiles[:150], values[:150], levels, toxic)
     split = ("--data.split", "random")
     runs = {
-        "regression": train(table, folder / "r", "--target", "logS", "--ensemble", "2", *split),
-        "binary": train(table, folder / "b", "--target", names[3], "--no-baseline", *split),
-        "classes": train(table, folder / "c", "--target", "level", "--policy", "full", "--no-baseline", *split),
+        "regression": train(table, folder / "r", "--target", "logS", "--ensemble", "2", "--policy", "learned", *split),
+        "binary": train(table, folder / "b", "--target", names[3], "--network-only", *split),
+        "classes": train(table, folder / "c", "--target", "level", "--policy", "full", "--network-only", *split),
         "graphs": train(write_graphs(folder / "g.npz"), folder / "g"),
     }
     new = write_table(folder / "new.csv", ("smiles",), [*smiles[200:204], "C1CC", "<script>alert(1)</script>"])
@@ -95,16 +95,15 @@ def test_the_page_needs_no_network(pages: dict[str, Path]) -> None:
 def test_the_page_says_what_the_run_says(pages: dict[str, Path]) -> None:
     text = pages["regression"].read_text()
     metrics = json.loads((pages["regression"].parent / "metrics.json").read_text())
-    notes = json.loads((pages["regression"].parent / "notes.json").read_text())
     assert f"{metrics['test']:.4g} (lower is better)" in text
-    assert f"{notes['baseline']['test']:.4g} on the same test part" in text
+    assert f"{metrics['alone']['trees']['test']:.4g} on test" in text
     assert "policylearn train" in text
     assert "rows, 150 kept" in text
     assert text.count("<svg") > 5
     for heading in ("Errors by scaffold", "Worst molecules", "What the policy looks at", "Learning curves"):
         assert heading in text
     assert "ROC" in pages["binary"].read_text()
-    assert "picks no nodes in particular" in pages["classes"].read_text()
+    assert "marks no single nodes" in pages["classes"].read_text()
     assert "no molecules" in pages["graphs"].read_text()
     shown = pages["explanation"].read_text()
     assert shown.count("no answer") == 2

@@ -34,7 +34,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     smiles, values = molesol()
     folder = tmp_path_factory.mktemp("domain")
     table = write_table(folder / "m.csv", ("smiles", "logS"), smiles[:400], values[:400])
-    words = ["train", str(table), "--target", "logS", "-o", str(folder / "run"), "--no-baseline", "--epochs", "2"]
+    words = ["train", str(table), "--target", "logS", "-o", str(folder / "run"), "--epochs", "2"]
     words += ["--data.split", "random", "--policy", "none", "--prediction.channels", "4", "--prediction.layers", "1"]
     assert main(words) == 0
     return folder / "run"

@@ -143,8 +143,8 @@ def exported(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     smiles, values = molesol()
     folder = tmp_path_factory.mktemp("export")
     table = write_table(folder / "m.csv", ("smiles", "logS"), smiles[:120], values[:120])
-    words = ["train", str(table), "--target", "logS", "-o", str(folder / "run"), "--no-baseline", "--epochs", "1"]
-    words += ["--no-kernel"]  # which a file of torch cannot hold
+    words = ["train", str(table), "--target", "logS", "-o", str(folder / "run"), "--network-only", "--epochs", "1"]
+    words += ["--policy", "learned"]
     assert main([*words, "--prediction.channels", "8", "--prediction.layers", "1", "--data.split", "random"]) == 0
     assert main(["export", str(folder / "run"), "-o", str(folder / "model.pt2")]) == 0
     return folder / "run", folder / "model.pt2"

@@ -31,7 +31,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     smiles, values = molesol()
     folder = tmp_path_factory.mktemp("pack")
     table = write_table(folder / "m.csv", ("smiles", "logS"), smiles[:120], values[:120])
-    words = ["train", str(table), "--target", "logS", "-o", str(folder / "run"), "--no-baseline", "--epochs", "1"]
+    words = ["train", str(table), "--target", "logS", "-o", str(folder / "run"), "--epochs", "1"]
     words += ["--data.split", "random", "--prediction.channels", "4", "--prediction.layers", "1"]
     assert main(words) == 0
     return folder / "run"

@@ -39,7 +39,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     smiles, values = molesol()
     folder = tmp_path_factory.mktemp("service")
     table = write_table(folder / "m.csv", ("smiles", "logS"), smiles[:150], values[:150])
-    words = ["train", str(table), "--target", "logS", "-o", str(folder / "run"), "--no-baseline", "--epochs", "1"]
+    words = ["train", str(table), "--target", "logS", "-o", str(folder / "run"), "--epochs", "1"]
     words += ["--data.split", "random", "--ensemble", "2", "--prediction.channels", "8", "--prediction.layers", "2"]
     assert main(words) == 0
     return folder / "run"

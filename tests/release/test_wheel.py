@@ -77,7 +77,7 @@ def test_the_wheel_trains_without_the_repository(built: Path, tmp_path: Path) ->
     assert run(command, "--version") == f"policylearn {VERSION}"
     rows = [f"{'C' * (n % 10 + 1)}{'O' * (n % 2)}{'N' * (n // 10)},{n / 10}" for n in range(ROWS)]
     (tmp_path / "table.csv").write_text("\n".join(["smiles,y", *rows]) + "\n")
-    small = ("--epochs", "1", "--prediction.channels", "8", "--prediction.layers", "2", "--no-baseline")
+    small = ("--epochs", "1", "--prediction.channels", "8", "--prediction.layers", "2", "--network-only")
     run(command, "train", "table.csv", "--target", "y", "--data.split", "random", "-o", "run", *small)
     run(command, "predict", "run", "table.csv", "-o", "predicted.csv")
     assert len((tmp_path / "predicted.csv").read_text().splitlines()) == 1 + ROWS

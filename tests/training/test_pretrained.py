@@ -120,7 +120,7 @@ def test_the_command_takes_it(start: Path, few: Path, tmp_path: Path, capsys: py
         "--epochs",
         "1",
     ]
-    words += ["--no-baseline", "--no-kernel", "--from", str(start), "--freeze", "-o", str(tmp_path / "run")]
+    words += ["--network-only", "--from", str(start), "--freeze", "-o", str(tmp_path / "run")]
     assert main(words) == 0
     assert f"started from the weights of {start}" in (tmp_path / "run" / "model_card.md").read_text()
     with pytest.raises(ConfigError, match="freeze"):

@@ -19,7 +19,7 @@ from tests.training.molecules import write_table
 
 EXAMPLES = Path(__file__).parents[2] / "docs" / "examples"
 PLUGINS = sorted(EXAMPLES.glob("my_*.py"))
-SMALL = ["--data.split", "random", "--epochs", "1", "--no-baseline", "--prediction.channels", "8"]
+SMALL = ["--data.split", "random", "--epochs", "1", "--network-only", "--prediction.channels", "8"]
 RUNS = {
     "policy": [
         "--policy",

@@ -15,6 +15,7 @@ from policylearn.data.scaffolds import scaffold
 from policylearn.explain import charts
 from policylearn.explain.molecules import molecule_svg, picked_molecules
 from policylearn.prediction.answer_columns import AnswerColumns
+from policylearn.prediction.blend import ALONE
 from policylearn.prediction.calibration import Calibration
 from policylearn.prediction.distance_thirds import thirds
 from policylearn.prediction.held_out import HeldOut, read_held_out, written
@@ -129,14 +130,16 @@ def load_quietly(folder: str | Path) -> Predictor:
 
 def facts_of(folder: Path, runs: Sequence[Run]) -> Iterator[tuple[str, str]]:
     """The figures at the top."""
-    run, notes = runs[0], read_notes(folder)
+    run = runs[0]
     metrics = read_metrics(folder, {"format": run.facts.format}) or run.metrics
     better = "higher" if metrics["higher_is_better"] else "lower"
     for part in ("test", "valid"):
         if metrics.get(part) is not None:
             yield f"{part} {NAMES[metrics['metric']]}", f"{metrics[part]:.4g} ({better} is better)"
-    if notes.baseline is not None and notes.baseline.test is not None:
-        yield notes.baseline.name, f"{notes.baseline.test:.4g} on the same test part"
+    for name, found in metrics.get("alone", {}).items():
+        if found.get("test") is not None:
+            shares = metrics["shares"][name]
+            yield f"{ALONE[name]} alone", f"{found['test']:.4g} on test; share {sum(shares) / len(shares):.0%}"
     found = Calibration.load(folder)
     if found is not None and found.coverage is not None:
         things = "intervals" if found.kind == "interval" else "sets of labels"

@@ -73,7 +73,7 @@ class System:
         facts: what a run's metrics say of it besides its name.
         presets: the settings that a dataset declares for it, from its settings and a look-up of what the dataset
             declares by name; by default those under the system's name.
-        recipe: settings that belong to a recipe, from its settings, the recipe's name and whether data is a table.
+        recipe: settings that belong to a recipe, from those asked for, its name and whether data is a table.
         random_in_evaluation: whether outputs in evaluation are drawn, so that a seed belongs to them.
         note: what a user should know before choosing it, such as what it needs in memory.
     """
@@ -90,7 +90,7 @@ class System:
     label: Callable[[Any], str] | None = None
     facts: Callable[[Any], Mapping[str, Any]] = lambda _settings: {}
     presets: Callable[[Any, FindPreset], Mapping[str, Any] | None] | None = None
-    recipe: Callable[[Any, str, bool], Mapping[str, Any]] = lambda _settings, _recipe, _table: {}
+    recipe: Callable[[Mapping[str, Any], str, bool], Mapping[str, Any]] = lambda _asked, _recipe, _table: {}
     random_in_evaluation: bool = False
     note: str = ""
 

@@ -19,9 +19,10 @@ from policylearn.data import DataError, Dataset, PackedGraphs, Split, Task
 from policylearn.data.convert.infer import standardise
 from policylearn.data.packed import Array
 from policylearn.policies import POLICIES
+from policylearn.prediction.applicability import DOMAIN
+from policylearn.prediction.blend import BLEND_FILES
 from policylearn.prediction.calibration import CALIBRATION, USUAL
 from policylearn.prediction.input_graphs import pack_items, pack_smiles
-from policylearn.prediction.kernel_model import KERNEL
 from policylearn.prediction.outcome import finish
 from policylearn.prediction.predictor import Answer, Predictor, load
 from policylearn.settings.run_config import RunConfig
@@ -31,7 +32,7 @@ from policylearn.training.ensemble import train_ensemble
 from policylearn.training.fitting import fit
 from policylearn.training.presets import run_config
 
-KEPT = (WEIGHTS, CONFIG, FACTS, METRICS, CALIBRATION, ENSEMBLE, KERNEL)
+KEPT = (WEIGHTS, CONFIG, FACTS, METRICS, CALIBRATION, ENSEMBLE, DOMAIN, *BLEND_FILES)
 """The files of a run folder that an estimator carries with it."""
 LARGEST_SEED = 2**31 - 1
 

@@ -89,14 +89,14 @@ def export_run(run: str | Path, path: str | Path) -> dict[str, Any]:
         raise ValueError(f"the exported file must end in .pt2, as torch writes it (got '{path}')")
     whole = load(run)
     # Intervals are calibrated for both together.
-    predictor = whole if whole.kernel is None else replace(whole, kernel=None, calibration=None)
+    predictor = whole if whole.beside is None else replace(whole, beside=None, calibration=None)
     try:
         form = ExportForm(predictor).eval()
     except NotPlainError as error:
         raise RunError(f"{run}: cannot be exported: {error}") from error
     about = describe(predictor)
-    if whole.kernel is not None:
-        about["left_out"] = "the kernel model and the intervals: the file holds the network alone"
+    if whole.beside is not None:
+        about["left_out"] = "the models beside the network and the intervals: the file holds the network alone"
     example = example_batch(predictor, sizes=(3, 4, 6))
     with replacing(target) as part, quiet_tracer(), torch.no_grad():
         program = torch.export.export(form, (), kwargs=example, dynamic_shapes=shapes_of(example), strict=False)

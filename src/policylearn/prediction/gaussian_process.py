@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
+from scipy.linalg.lapack import dtrtri
 from scipy.optimize import minimize
 
 from policylearn.data.packed import Array
@@ -74,8 +75,8 @@ def fit(similarities: Sequence[Array], distances: Array, y: Array, *, seed: int 
     covariance[np.diag_indices_from(covariance)] += kernel.noise + JITTER
     factor = cho_factor(covariance, lower=True)
     weights = cho_solve(factor, y)
-    inverse = cho_solve(factor, np.eye(len(y)))
-    return Fit(kernel, weights, y - weights / np.diag(inverse))
+    root, _ = dtrtri(factor[0], lower=1)  # its columns' squares add up to the diagonal of the inverse
+    return Fit(kernel, weights, y - weights / (np.tril(root) ** 2).sum(axis=0))
 
 
 def choose_kernel(similarities: Sequence[Array], distances: Array, y: Array, seed: int) -> Kernel:

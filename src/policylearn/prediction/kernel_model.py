@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from safetensors import SafetensorError, safe_open
@@ -25,11 +25,6 @@ from policylearn.settings.run_files import RunError
 KERNEL = "kernel.safetensors"
 MOST_ROWS = 10_000
 """Training molecules, at most: the cost grows with their cube."""
-FEWEST_ROWS = 20
-PRIOR_ROWS = 50
-"""How many rows the prior share counts for."""
-PRIOR_SHARE = {"regression": 0.8, "binary": 0.5, "classes": 0.5}
-"""The kernel's share before any row is seen; for numbers from inner splits of ten assays (docs/assays.md)."""
 CHUNK = 2048
 
 
@@ -68,21 +63,15 @@ class KernelModel:
         descriptors: of the training molecules, standardised, ``(n, D)``.
         weights: of each training molecule in a prediction, zero where its target is not known, ``(n, outputs)``.
         outputs: one process per output.
-        share: of each output in the blend with the network.
     """
+
+    name: ClassVar[str] = "kernel"
 
     kind: str
     counts: Array
     descriptors: Array
     weights: Array
     outputs: tuple[OutputProcess, ...]
-    share: tuple[float, ...] = ()
-
-    def blend(self, network: Array, own: Array) -> Array:
-        """The network's answers and this model's, each with its share, ``(G, outputs)``."""
-        share = np.array(self.share)
-        both: Array = (1 - share) * network + share * own
-        return both / both.sum(axis=1, keepdims=True) if self.kind == "classes" else both  # shares differ by class
 
     def predict(self, graphs: PackedGraphs) -> Array:
         """Numbers, or probabilities, of molecules that carry fingerprints and descriptors, ``(G, outputs)``."""
@@ -108,7 +97,6 @@ class KernelModel:
             "weights": self.weights,
         }
         about = {"kind": self.kind, "outputs": json.dumps([asdict(one) for one in self.outputs])}
-        about["share"] = json.dumps(self.share)
         about["bits"] = str(self.counts.shape[1])
         with replacing(folder / KERNEL) as part:
             save_file({name: np.ascontiguousarray(value) for name, value in arrays.items()}, part, metadata=about)
@@ -123,14 +111,14 @@ class KernelModel:
             with safe_open(path, framework="numpy") as file:
                 arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 - it is no mapping
                 about = file.metadata()
-            stored, share = json.loads(about["outputs"]), tuple(json.loads(about["share"]))
+            stored = json.loads(about["outputs"])
             counts = np.zeros((len(arrays["weights"]), int(about["bits"])), dtype=np.uint8)
             counts[arrays["row"], arrays["bit"]] = arrays["count"]
         except (SafetensorError, OSError, KeyError, json.JSONDecodeError) as error:
             raise RunError(f"{path}: cannot be read ({error}); train again or restore the file") from error
         outputs = tuple(OutputProcess(**one | {"kernel": Kernel(**kernel_of(one))}) for one in stored)
         descriptors = arrays["descriptors"].astype(np.float64)
-        return KernelModel(about["kind"], counts, descriptors, arrays["weights"], outputs, share)
+        return KernelModel(about["kind"], counts, descriptors, arrays["weights"], outputs)
 
 
 def kernel_of(stored: dict[str, Any]) -> dict[str, Any]:
@@ -171,30 +159,6 @@ def fit_kernel_model(task: Task, graphs: PackedGraphs, rows: Array, *, seed: int
     return KernelModel(task.kind, counts, descriptors, weights, tuple(outputs)), left_out
 
 
-def blend_shares(y: Array, network: Array, kernel: Array, prior: float = 0.5) -> tuple[float, ...]:
-    """The kernel's share of each output, between 0 and 1, that fits rows best which neither has seen.
-
-    Few rows say little, so that the share is drawn to a prior as if `PRIOR_ROWS` rows had found that.
-
-    Args:
-        y: the truth by output, NaN where it is not known.
-        network: what the network says.
-        kernel: what the kernel model says.
-        prior: the share without rows.
-
-    Shapes:
-        y, network and kernel ``(R, outputs)``.
-    """
-    shares = []
-    for truth, one, other in zip(y.T, network.T, kernel.T, strict=True):
-        known = ~np.isnan(truth)
-        error, step = (truth - one)[known], (other - one)[known]
-        size = float(step @ step)
-        best = float(np.clip(step @ error / size, 0.0, 1.0)) if size > 0 else prior
-        shares.append((known.sum() * best + PRIOR_ROWS * prior) / (known.sum() + PRIOR_ROWS))
-    return tuple(map(float, shares))
-
-
 def logistic(scores: Array, labels: Array) -> tuple[float, float]:
     """Slope and offset of the curve that turns scores into the probability of a label."""
     from sklearn.linear_model import LogisticRegression
@@ -210,23 +174,6 @@ def targets_by_output(task: Task, y: Array) -> Array:
         return table
     is_class: Array = table == np.arange(task.outputs)
     return is_class.astype(np.float64)
-
-
-def why_no_kernel(task: Task, graphs: PackedGraphs, rows: Array) -> str | None:
-    """Why a table can have no kernel model, in words; None where it can."""
-    if FINGERPRINT not in graphs.structures:
-        return "molecules carry no fingerprints"
-    if task.level != "graph":
-        return "it predicts molecules, and the targets are of atoms"
-    if len(rows) > MOST_ROWS:
-        return f"{len(rows):,} training molecules are more than {MOST_ROWS:,}"
-    columns = targets_by_output(task, graphs.y[rows]).T
-    few = min((len(one[~np.isnan(one)]) for one in columns), default=0)
-    if few < FEWEST_ROWS:
-        return f"a target has {few} known values, fewer than {FEWEST_ROWS}"
-    if any(len(np.unique(one[~np.isnan(one)])) < 2 for one in columns):
-        return "a target has one value only"
-    return None
 
 
 def features_of(graphs: PackedGraphs) -> tuple[Array, Array]:

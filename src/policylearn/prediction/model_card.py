@@ -10,9 +10,9 @@ import numpy as np
 
 from policylearn.data import Task
 from policylearn.prediction.applicability import Domain
+from policylearn.prediction.blend import ALONE, BLEND
 from policylearn.prediction.calibration import Calibration
 from policylearn.prediction.held_out import PREDICTIONS, HeldOut, read_held_out
-from policylearn.prediction.kernel_model import KERNEL
 from policylearn.prediction.run_notes import read_notes
 from policylearn.prediction.scores import NAMES, headline
 from policylearn.settings.run_files import read_metrics
@@ -54,8 +54,8 @@ def predicts(folder: Path, runs: Sequence[Run]) -> Iterator[str]:
     yield f"{task.kind} of {', '.join(task.targets)}{names}, one prediction per {task.level}"
     yield "from SMILES" if run.facts.featuriser else "from graphs with the features of the training data"
     members = f", ensemble of {len(runs)}" if len(runs) > 1 else ""
-    kernel = ", blended with a kernel model on fingerprints" if (folder / KERNEL).is_file() else ""
-    yield f"model {run.config.model}, {run.label}{members}{kernel}"
+    beside = ", with a kernel model and boosted trees beside it" if (folder / BLEND).is_file() else ""
+    yield f"model {run.config.model}, {run.label}{members}{beside}"
 
 
 def data(folder: Path, run: Run) -> Iterator[str]:
@@ -71,7 +71,7 @@ def data(folder: Path, run: Run) -> Iterator[str]:
 
 def figures(folder: Path, runs: Sequence[Run], parts: dict[str, HeldOut]) -> Iterator[str]:
     """The metric with its interval, the baseline, and the coverage of intervals."""
-    run, task, notes = runs[0], runs[0].facts.task, read_notes(folder)
+    run, task = runs[0], runs[0].facts.task
     metrics: dict[str, Any] = read_metrics(folder, {"format": run.facts.format}) or run.metrics
     better = "higher" if metrics["higher_is_better"] else "lower"
     for part in ("test", "valid"):
@@ -85,8 +85,9 @@ def figures(folder: Path, runs: Sequence[Run], parts: dict[str, HeldOut]) -> Ite
             else ""
         )
         yield f"{said}{rows})"
-    if notes.baseline is not None and notes.baseline.test is not None:
-        yield f"{notes.baseline.name}: {notes.baseline.test:.4g} on the same test part"
+    alone = {ALONE[name]: own["test"] for name, own in metrics.get("alone", {}).items() if own.get("test") is not None}
+    if alone:
+        yield "alone on the same test part: " + ", ".join(f"{name} {value:.4g}" for name, value in alone.items())
     found = Calibration.load(folder)
     if found is not None and found.coverage is not None:
         things, covered = "intervals" if found.kind == "interval" else "sets of labels", found.coverage

@@ -12,18 +12,11 @@ import numpy as np
 from policylearn.data import PackedGraphs, Task, take_graphs
 from policylearn.data.packed import Array
 from policylearn.data.subset import targets_of
+from policylearn.prediction.blend import FittedBlend, fit_blend, why_no_blend
 from policylearn.prediction.calibration import Calibration, calibrate, measure_coverage
 from policylearn.prediction.distances import find_distances
 from policylearn.prediction.held_out import HeldOut, write_held_out
 from policylearn.prediction.interval_widths import DistanceEvidence
-from policylearn.prediction.kernel_model import (
-    PRIOR_SHARE,
-    KernelModel,
-    blend_shares,
-    fit_kernel_model,
-    targets_by_output,
-    why_no_kernel,
-)
 from policylearn.prediction.predictor import Answer, Predictor, by_votes, mean_and_std
 from policylearn.prediction.scores import Scores, headline, target_scores
 from policylearn.training.evaluation import PartAnswers
@@ -65,16 +58,16 @@ def finish(folder: str | Path, runs: Sequence[Fitted]) -> Outcome:
     answers = {part: mean_answer([one.answers[part] for one in members]) for part in first.answers}
     blended = blend(task, first, answers, loaded.config.fit.seed)
     if blended is not None:
-        answers = blended.answers
-        blended.kernel.save(folder)
-    kernel = None if blended is None else blended.kernel
+        answers = {part: replace(one, values=blended.answers[part]) for part, one in answers.items()}
+        blended.model.save(folder)
+    beside = None if blended is None else blended.model
     known = find_distances(loaded.facts, first, answers, None if blended is None else blended.left_out)
     if known is not None:
         known.domain.save(folder)
         answers = {part: replace(answer, near=known.near[part]) for part, answer in answers.items()}
     found = calibrate_parts(task, first, answers, None if known is None else known.evidence)
     domain, others = None if known is None else known.domain, tuple(one.model.eval() for one in members[1:])
-    predictor = Predictor(loaded, first.model.eval(), others, found, kernel, domain)
+    predictor = Predictor(loaded, first.model.eval(), others, found, beside, domain)
     parts = {
         name: HeldOut.of(name, first.graphs, first.answers[name].rows, predictor.with_intervals(answer))
         for name, answer in answers.items()
@@ -86,7 +79,7 @@ def finish(folder: str | Path, runs: Sequence[Fitted]) -> Outcome:
     if len(runs) > 1:
         metrics = ensemble_metrics([run.metrics for run in runs], task, parts)
     if blended is not None:
-        metrics = metrics | blended.figures(task, parts)
+        metrics = metrics | blend_figures(task, blended, parts)
     test = parts.get("test")
     if test is not None and "group" in test.about:
         metrics = metrics | {"groups": group_figures(task, test)}
@@ -106,62 +99,22 @@ def group_figures(task: Task, part: HeldOut) -> dict[str, dict[str, Any]]:
     return found
 
 
-@dataclass(frozen=True)
-class Blend:
-    """A kernel model beside the network.
-
-    Args:
-        kernel: that has learned from the training and validation rows.
-        answers: of both together, by part; what the kernel says of a validation row comes from all other rows.
-        alone: what the network and the kernel say by themselves, by part.
-        left_out: what the kernel says of each training and validation row from all others.
-    """
-
-    kernel: KernelModel
-    answers: dict[str, Answer]
-    alone: dict[str, tuple[Array, Array]]
-    left_out: Array
-
-    def figures(self, task: Task, parts: dict[str, HeldOut]) -> dict[str, Any]:
-        """What the run's metrics say of it: the figures of both together, and of each."""
-        found: dict[str, Any] = {"kernel_share": list(self.kernel.share), "network": {}, "kernel": {}}
-        for name, part in parts.items():
-            found[name] = headline(task, part.y, part.answer.values)
-            for which, values in zip(("network", "kernel"), self.alone[name], strict=True):
-                found[which][name] = headline(task, part.y, values)
-        return found
-
-
-def blend(task: Task, trained: Trained, answers: dict[str, Answer], seed: int) -> Blend | None:
-    """Fit a kernel model on training and validation rows, and find its share in the answers; None where it cannot be.
-
-    Args:
-        task: what is predicted.
-        trained: the data.
-        answers: of the network, on the validation and test parts.
-        seed: of the kernel's fit.
-    """
-    split, graphs = trained.split, trained.graphs
-    rows = np.concatenate([split.train, split.valid])
-    if "valid" not in answers or why_no_kernel(task, graphs, rows) is not None:
-        return None
-    kernel, left_out = fit_kernel_model(task, graphs, rows, seed=seed)
-    own = {"valid": left_out[len(split.train) :]}
-    truth, prior = targets_by_output(task, graphs.y[split.valid]), PRIOR_SHARE[task.kind]
-    seen = (truth, answers["valid"].values, own["valid"])
-    if task.kind == "classes":  # one share for all classes, so that their probabilities add up to one
-        seen = (seen[0].reshape(-1, 1), seen[1].reshape(-1, 1), seen[2].reshape(-1, 1))
-    shares = blend_shares(*seen, prior=prior) * (task.outputs if task.kind == "classes" else 1)
-    kernel = replace(kernel, share=shares)
-    if "test" in answers:
-        same = np.array_equal(split.valid, split.test)
-        own["test"] = own["valid"] if same else kernel.predict(take_graphs(graphs, split.test))
-    alone = {part: (answers[part].values, values) for part, values in own.items()}
-    both = {
-        part: replace(answer, values=kernel.blend(*alone[part]).astype(answer.values.dtype))
-        for part, answer in answers.items()
+def blend_figures(task: Task, blended: FittedBlend, parts: dict[str, HeldOut]) -> dict[str, Any]:
+    """What the run's metrics say of a blend: the figures of all together, those of each alone, and their shares."""
+    alone = {
+        name: {part: headline(task, parts[part].y, said[name]) for part, said in blended.alone.items()}
+        for name in blended.model.shares
     }
-    return Blend(kernel, both, alone, left_out)
+    together = {name: headline(task, part.y, part.answer.values) for name, part in parts.items()}
+    return together | {"alone": alone, "shares": dict(blended.model.shares)}
+
+
+def blend(task: Task, trained: Trained, answers: dict[str, Answer], seed: int) -> FittedBlend | None:
+    """Fit what answers beside the network; None where nothing can."""
+    split, graphs = trained.split, trained.graphs
+    if "valid" not in answers or why_no_blend(task, graphs, split.train) is not None:
+        return None
+    return fit_blend(task, graphs, split, {part: one.values for part, one in answers.items()}, seed=seed)
 
 
 def in_memory(run: Fitted) -> Trained:
@@ -218,7 +171,7 @@ def ensemble_metrics(members: Sequence[dict[str, Any]], task: Task, parts: dict[
 
 
 def blended_metric(predictor: Predictor, graphs: PackedGraphs, rows: Array) -> float:
-    """The task's metric of network and kernel model together.
+    """The task's metric of all models together.
 
     Args:
         predictor: of the run.
@@ -234,20 +187,29 @@ def blended_metric(predictor: Predictor, graphs: PackedGraphs, rows: Array) -> f
 
 
 def fold_figures(metrics: dict[str, Any], outcomes: Sequence[Outcome]) -> dict[str, Any]:
-    """The figures of all folds, where kernel models answer beside their networks; else as they are.
+    """The figures of all folds, where models answer beside their networks; else as they are.
 
     Args:
         metrics: of the networks, at one epoch for all folds.
         outcomes: of the folds.
     """
-    if not all("kernel_share" in one.metrics for one in outcomes):
+    if not all("shares" in one.metrics for one in outcomes):
         return metrics
-    found = metrics | {"network": {part: metrics[part] for part in ("valid", "test")}, "kernel": {}}
+    found = dict(metrics)
     each = {part: [one.metrics.get(part) for one in outcomes] for part in ("valid", "test")}
     for part, values in each.items():
-        known = [value for value in values if value is not None]
-        found[part] = float(np.mean(known)) if known else None
-        own = [one.metrics["kernel"].get(part) for one in outcomes]
-        found["kernel"][part] = None if None in own else float(np.mean(own))
-    found["kernel_share"] = np.mean([one.metrics["kernel_share"] for one in outcomes], axis=0).tolist()
+        found[part] = _mean(values)
+    names = outcomes[0].metrics["shares"]
+    found["alone"] = {
+        name: {part: _mean([one.metrics["alone"][name].get(part) for one in outcomes]) for part in each}
+        for name in names
+    }
+    found["shares"] = {
+        name: np.mean([one.metrics["shares"][name] for one in outcomes], axis=0).tolist() for name in names
+    }
     return found | {"folds": each["test"], "test_deviation": float(np.std([v for v in each["test"] if v is not None]))}
+
+
+def _mean(values: Sequence[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return float(np.mean(known)) if len(known) == len(values) else None

@@ -1,4 +1,4 @@
-"""Pack a run into one file that predicts anywhere: weights, settings, calibration, kernel model and model card."""
+"""Pack a run into one file that predicts anywhere, with all that answers beside the network and a model card."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from pathlib import Path
 from policylearn.data.atomic import replacing
 from policylearn.data.convert import is_table
 from policylearn.prediction.applicability import DOMAIN
+from policylearn.prediction.blend import BLEND_FILES
 from policylearn.prediction.calibration import CALIBRATION
-from policylearn.prediction.kernel_model import KERNEL
 from policylearn.prediction.model_card import CARD, model_card
 from policylearn.prediction.predictor import BatchWarning, load
 from policylearn.prediction.run_notes import NOTES
@@ -19,7 +19,7 @@ from policylearn.training.members import load_members
 from policylearn.training.packed_run import write_pack
 
 OF_A_RUN = (FACTS, METRICS, WEIGHTS)
-OF_THE_WHOLE = (METRICS, ENSEMBLE, CALIBRATION, KERNEL, DOMAIN, NOTES)
+OF_THE_WHOLE = (METRICS, ENSEMBLE, CALIBRATION, *BLEND_FILES, DOMAIN, NOTES)
 
 
 def pack_run(folder: str | Path, output: str | Path) -> tuple[str, ...]:

@@ -19,9 +19,9 @@ from policylearn.data.preparation import prepare_in_order
 from policylearn.data.subset import gather
 from policylearn.data.transforms import Transform
 from policylearn.prediction.applicability import Domain, Nearness
+from policylearn.prediction.blend import Blend
 from policylearn.prediction.calibration import USUAL, Calibration, label_chances
 from policylearn.prediction.input_graphs import Items, find_misfits, pack_items
-from policylearn.prediction.kernel_model import KernelModel
 from policylearn.settings.run_files import batch_warning
 from policylearn.training.evaluation import answers, local_picks, outputs_of
 from policylearn.training.members import load_members
@@ -49,7 +49,7 @@ def load(run: str | Path) -> Predictor:
     with run_folder(run) as folder:
         members = load_members(folder)
         first, *others = (found.build() for found in members)
-        beside = (Calibration.load(folder), KernelModel.load(folder), Domain.load(folder))
+        beside = (Calibration.load(folder), Blend.load(folder), Domain.load(folder))
     found = replace(members[0], folder=Path(run)) if folder != Path(run) else members[0]
     predictor = Predictor(found, first, tuple(others), *beside)
     if predictor.depends_on_batch:
@@ -100,7 +100,7 @@ class Predictor:
         model: the trained model, in evaluation mode.
         others: the other members of an ensemble.
         calibration: what makes intervals; None where the run has none.
-        kernel: answers beside the network; None where the run has none.
+        beside: models that answer beside the network; None where the run has none.
         domain: the molecules that it has learned from; None where the run has no distances to them.
     """
 
@@ -108,7 +108,7 @@ class Predictor:
     model: nn.Module
     others: tuple[nn.Module, ...] = ()
     calibration: Calibration | None = None
-    kernel: KernelModel | None = None
+    beside: Blend | None = None
     domain: Domain | None = None
 
     @property
@@ -206,8 +206,8 @@ class Predictor:
                 places[start + np.array(own, int)].tolist() for start, own in zip(graphs.node_ptr, picks, strict=False)
             ]
         values, std = mean_and_std(members)
-        if self.kernel is not None and graphs is not None:
-            values = self.kernel.blend(values, self.kernel.predict(graphs)).astype(values.dtype)
+        if self.beside is not None and graphs is not None:
+            values = self.beside.answer(values, graphs)
         near = None if self.domain is None or graphs is None else self.domain.nearness(graphs)
         return self.with_intervals(Answer(values, picks, std, near=near), level)
 

@@ -1,4 +1,4 @@
-"""What the command knows of a training and the run folder should remember: its words, warnings, and the baseline."""
+"""What the command knows of a training and the run folder should remember: its words and warnings."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from policylearn.data.atomic import write_text
-from policylearn.prediction.baseline import Baseline
 
 NOTES = "notes.json"
 
@@ -20,12 +19,10 @@ class RunNotes:
     Args:
         command: as it was typed; empty where the run was trained from Python.
         warnings: on the data: dropped rows, duplicates, salts, caveats.
-        baseline: the figure to beat; None where it was not worked out.
     """
 
     command: str = ""
     warnings: Sequence[str] = field(default_factory=tuple)
-    baseline: Baseline | None = None
 
     def save(self, folder: Path) -> None:
         """Write them into a run folder."""
@@ -38,5 +35,4 @@ def read_notes(folder: Path) -> RunNotes:
     if not path.is_file():
         return RunNotes()
     content = json.loads(path.read_text(encoding="utf-8"))
-    found = content["baseline"]
-    return RunNotes(content["command"], tuple(content["warnings"]), None if found is None else Baseline(**found))
+    return RunNotes(content["command"], tuple(content["warnings"]))

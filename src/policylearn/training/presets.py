@@ -80,7 +80,7 @@ def preset(config: RunConfig, recipe: RecipeName | None = None) -> RunConfig:
     base = changed(RunConfig(), found or {}, dataset)
     training = {} if named == "paper" else merged(MODERN, FOR_TABLES if table and system.reads else {})
     training = merged(training, KERNEL if table else {})
-    training = merged(training, system.recipe(chosen, named, table))
+    training = merged(training, system.recipe(config.system, named, table))
     return changed(base, {**training, "recipe": named, "model": config.model}, f"{dataset}/{system.name}")
 
 

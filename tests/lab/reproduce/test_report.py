@@ -22,6 +22,8 @@ from lab.reproduce import (
     write_report,
 )
 from lab.reproduce.declaration import Measure
+from lab.reproduce.picks import picks_table
+from lab.reproduce.summary import group_records
 from lab.verbs import VERBS
 from lab.verbs.reproduce import find_table, wish_of
 from policylearn.cli.main import make_app
@@ -32,8 +34,11 @@ PROJECT = Path(__file__).parents[3]
 
 def test_the_committed_report_is_what_the_committed_records_give() -> None:
     ledger = open_ledger(PROJECT / "results")
-    again = make_report([*load_records(ledger), *take_over(ledger.root, TABLES)], TABLES, "results")
+    records = [*load_records(ledger), *take_over(ledger.root, TABLES)]
+    again = make_report(records, TABLES, "results")
     assert (PROJECT / "RESULTS.md").read_text(encoding="utf-8") == again, "run 'python -m lab reproduce --report'"
+    picks = picks_table({table.name: table for table in TABLES}, group_records(records))
+    assert picks in (PROJECT / "README.md").read_text(encoding="utf-8"), "run 'python -m lab reproduce --report'"
     assert len(again.encode()) < 45_000
     names = {table.name for table in TABLES}
     assert all(name in names for name in re.findall(r"\]\(#([\w-]+)\)", again)), "links lead somewhere"

@@ -69,7 +69,7 @@ def evaluate_own_data(run: Path, part: Literal["train", "valid", "test"], data: 
     from rich.console import Console
 
     from policylearn.explain.run_report import load_quietly
-    from policylearn.prediction.kernel_model import KERNEL
+    from policylearn.prediction.blend import BLEND
     from policylearn.prediction.outcome import blended_metric
     from policylearn.training.packed_run import run_folder
     from policylearn.training.reevaluation import other_versions, reevaluate
@@ -77,11 +77,11 @@ def evaluate_own_data(run: Path, part: Literal["train", "valid", "test"], data: 
 
     with run_folder(run) as folder, Console(stderr=True, markup=False).status("evaluating"):
         found, blend = load_run(folder), None
-        if (folder / KERNEL).exists():
+        if (folder / BLEND).exists():
             if part != "test":
                 raise ValueError(
-                    f"the kernel model of {run} has learned from the rows of '{part}', so that a figure there says"
-                    " nothing; evaluate 'test', or new labelled rows"
+                    f"models beside the network of {run} have learned from the rows of '{part}', so that a figure there"
+                    " says nothing; evaluate 'test', or new labelled rows"
                 )
             blend = partial(blended_metric, load_quietly(folder))
         result = reevaluate(found, part=part, data=data, score=blend)

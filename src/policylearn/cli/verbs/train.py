@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     import lightning
     from rich.console import Console
 
-    from policylearn.prediction.baseline import Baseline
     from policylearn.prediction.outcome import Outcome
     from policylearn.settings import RunConfig
     from policylearn.training import Fitted, Source
@@ -35,8 +34,7 @@ def train(
     output: Output = None,
     config: Path | None = None,
     ensemble: int = 1,
-    no_baseline: Flag = False,
-    no_kernel: Flag = False,
+    network_only: Flag = False,
     resume: Flag = False,
     ray: Flag = False,
     settings: SettingOptions = None,
@@ -54,8 +52,7 @@ def train(
         output: the run folder; below runs/ by default.
         config: a YAML to start from instead of the paper's settings.
         ensemble: how many models to train, with different seeds; they answer as one, with a standard deviation.
-        no_baseline: do not train boosted trees on RDKit descriptors for comparison.
-        no_kernel: do not fit a kernel model on fingerprints beside the network.
+        network_only: on tables, fit no kernel model and no boosted trees beside the network.
         resume: continue the run in that folder.
         ray: train in --devices processes of a Ray cluster (RAY_ADDRESS, or this machine).
         settings: settings by their dotted names.
@@ -68,7 +65,7 @@ def train(
 
     join()  # before anything can fail in one process alone
     console = Console(stderr=True, markup=False, quiet=not is_first_process())
-    if no_kernel:
+    if network_only:
         settings = {**(settings or {}), "data.transforms.fingerprint": "null"}
     chosen = make_config(dataset, run, settings, config)
     if ensemble < 1:
@@ -86,7 +83,7 @@ def train(
         if is_finished(runs):
             say(f"{folder}: was finished already, so nothing was trained", console)
             return 0
-        return report(chosen, source, folder, runs, shlex.join(["policylearn", *words]), baseline=not no_baseline)
+        return report(chosen, source, folder, runs, shlex.join(["policylearn", *words]))
 
 
 def train_runs(
@@ -139,8 +136,6 @@ def report(
     folder: Path,
     runs: dict[Path, Sequence[Fitted]],
     command: str,
-    *,
-    baseline: bool,
 ) -> int:
     """Score, write what belongs into each folder, and print the table; the exit code."""
     import json
@@ -149,9 +144,8 @@ def report(
 
     from policylearn.data.atomic import write_text
     from policylearn.explain.run_report import write_run_report
-    from policylearn.prediction.baseline import fit_baseline
     from policylearn.prediction.model_card import CARD, model_card
-    from policylearn.prediction.outcome import finish, fold_figures, in_memory
+    from policylearn.prediction.outcome import finish, fold_figures
     from policylearn.prediction.run_notes import RunNotes
     from policylearn.settings.run_files import METRICS
     from policylearn.training.reevaluation import recall
@@ -159,14 +153,11 @@ def report(
 
     warnings = [source.report.summary()] if source.report is not None else []
     warnings += [source.dataset.caveat] if source.dataset.caveat else []
-    outcomes, found = [], None
+    outcomes = []
     for inner, group in runs.items():
         group = [one if one.trained is not None else recall(one.folder, source) for one in group]
         outcome = finish(inner, group)
-        if source.report is not None and baseline:
-            trained = in_memory(group[0])
-            found = fit_baseline(trained.graphs, trained.split, source.dataset.task, seed=config.fit.seed)
-        RunNotes(command, warnings, found).save(inner)
+        RunNotes(command, warnings).save(inner)
         write_run_report(inner, parts=outcome.parts, predictor=outcome.predictor)
         write_text(inner / CARD, model_card(inner, outcome.parts))
         outcomes.append(outcome)
@@ -175,7 +166,7 @@ def report(
     else:
         one = fold_figures(json.loads((folder / METRICS).read_text(encoding="utf-8")), outcomes)
         save_metrics(folder, one)
-    print_summary(Console(markup=False), config, source, folder, one, outcomes, found if len(outcomes) == 1 else None)
+    print_summary(Console(markup=False), config, source, folder, one, outcomes)
     return DIVERGED if any("diverged" in outcome.metrics for outcome in outcomes) else 0
 
 
@@ -229,10 +220,11 @@ def print_summary(
     folder: Path,
     metrics: dict[str, object],
     outcomes: Sequence[Outcome],
-    baseline: Baseline | None,
 ) -> None:
     """The table at the end, the coverage of intervals, and the folder."""
     from rich.table import Table
+
+    from policylearn.prediction.blend import ALONE
 
     def figure(value: object, digits: int = 4) -> str:
         return f"{value:.{digits}f}" if isinstance(value, float | int) else "-"
@@ -252,16 +244,16 @@ def print_summary(
         figure(metrics["seconds"], 0),
         f"{sum(weights.values()):,}",
     )
-    for name in ("network", "kernel") if "kernel_share" in metrics else ():
-        figures = [figure(metrics[name].get(part)) for part in ("valid", "test")]  # type: ignore[attr-defined]
-        table.add_row(f"  of the {name}{' model' if name == 'kernel' else ''} alone", *figures, "", "", "", "")
-    if baseline is not None:
-        figures = [figure(baseline.valid), figure(baseline.test)]
-        table.add_row(f"{metrics['metric']} of {baseline.name}", *figures, "", "", figure(baseline.seconds, 0), "")
+    for name, found in metrics.get("alone", {}).items():  # type: ignore[attr-defined]
+        table.add_row(
+            f"  {ALONE[name]} alone", *(figure(found.get(part)) for part in ("valid", "test")), "", "", "", ""
+        )
     console.print(table)
-    if "kernel_share" in metrics:
-        shares = ", ".join(f"{share:.0%}" for share in metrics["kernel_share"][:5])  # type: ignore[index]
-        say(f"the kernel model on fingerprints has a share of {shares} in predictions, the network the rest", console)
+    if "shares" in metrics:
+        mean = {name: sum(own) / len(own) for name, own in metrics["shares"].items()}  # type: ignore[attr-defined]
+        say(
+            "shares in predictions: " + ", ".join(f"{ALONE[name]} {share:.0%}" for name, share in mean.items()), console
+        )
     for group, found in metrics.get("groups", {}).items():  # type: ignore[attr-defined]
         name = f"{config.data.group_column} {group or '(empty)'}"
         say(f"test {metrics['metric']} where {name}: {figure(found['metric'])} ({found['rows']:,} rows)", console)

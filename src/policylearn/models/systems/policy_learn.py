@@ -153,12 +153,18 @@ def presets(settings: PolicyLearnSettings, find: FindPreset) -> Mapping[str, Any
     return {key: value for key, value in found.items() if key != "selection"}  # it is another policy's
 
 
-def recipe(settings: PolicyLearnSettings, name: str, table: bool) -> Mapping[str, Any]:
-    """What the recipe 'modern' changes: the estimator, the readout, and on tables depth and perceptrons."""
+def recipe(asked: Mapping[str, Any], name: str, table: bool) -> Mapping[str, Any]:
+    """What the recipe 'modern' changes: the estimator, the readout, and on tables depth, perceptrons and the policy.
+
+    On tables picks brought nothing beside descriptors and fingerprints (docs/assays.md): unless a policy is asked for,
+    there is none.
+    """
     if name != "modern":
         return {}
-    learns = "estimator" in normalise(settings).selection
-    picks = {"selection": {"estimator": "reinforce"}} if learns else {}
+    selection = asked.get("selection") or ({"name": "none"} if table else {})
+    if "estimator" in read_policy(selection)[1].written():
+        selection = {**selection, "estimator": "reinforce"}
+    picks = {"selection": selection}
     return {"readout": "both"} | picks | ({"prediction": {"layers": 3}, "regression_heads": 4} if table else {})
 
 

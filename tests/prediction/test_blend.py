@@ -1,12 +1,14 @@
-"""The kernel model beside the network: exact leave-one-out, a blend that is never much worse, no pickle."""
+"""What answers beside the network: exact leave-one-out, trees as arrays, a blend that is hardly ever worse."""
 
 from __future__ import annotations
 
 import csv
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
+import lightgbm
 import numpy as np
 import pytest
 
@@ -16,13 +18,15 @@ from policylearn.data import DataError, Task
 from policylearn.data.preparation import prepare_molecules
 from policylearn.data.transforms.descriptors import Descriptors
 from policylearn.data.transforms.fingerprint import BITS, Fingerprint
+from policylearn.prediction.blend import ALONE, BLEND, PRIORS, find_shares, why_no_blend
 from policylearn.prediction.gaussian_process import fit, squared_distances
-from policylearn.prediction.kernel_model import KERNEL, KernelModel, blend_shares, fit_kernel_model, why_no_kernel
+from policylearn.prediction.kernel_model import KERNEL, KernelModel, fit_kernel_model
 from policylearn.prediction.similarity import tanimoto, unary
+from policylearn.prediction.trees import ROUNDS, SETTINGS, TREES, TreeModel, fit_trees, tree_inputs
 from policylearn.settings.run_files import RunError
 from tests.training.molecules import molesol, write_table
 
-QUICK = ["--no-baseline", "--epochs", "2", "--prediction.channels", "4", "--prediction.layers", "1", "--policy", "none"]
+QUICK = ["--epochs", "2", "--prediction.channels", "4", "--prediction.layers", "1", "--policy", "none"]
 REGRESSION = Task("regression", "mse", "rmse")
 
 
@@ -74,10 +78,9 @@ def test_it_learns_and_comes_back_from_its_file_without_pickle(molecules, tmp_pa
     model, left_out = fit_kernel_model(REGRESSION, molecules, np.arange(120))
     error = left_out[:, 0] - molecules.y[:120, 0]
     assert np.sqrt((error**2).mean()) < 0.6 * molecules.y[:120].std()
-    KernelModel(model.kind, model.counts, model.descriptors, model.weights, model.outputs, (0.5,)).save(tmp_path)
+    model.save(tmp_path)
     again = KernelModel.load(tmp_path)
     assert again is not None
-    assert again.share == (0.5,)
     np.testing.assert_allclose(again.predict(molecules), model.predict(molecules), atol=1e-5)
     content = (tmp_path / KERNEL).read_bytes()
     (tmp_path / KERNEL).write_bytes(content[: len(content) // 2])
@@ -86,8 +89,6 @@ def test_it_learns_and_comes_back_from_its_file_without_pickle(molecules, tmp_pa
 
 
 def test_yes_or_no_with_gaps_gives_probabilities(molecules):
-    from dataclasses import replace
-
     y = (molecules.y > np.median(molecules.y)).astype(np.float32)
     y = np.concatenate([y, 1 - y], axis=1)
     y[::5, 1] = np.nan
@@ -98,26 +99,59 @@ def test_yes_or_no_with_gaps_gives_probabilities(molecules):
     assert np.mean((chances[120:, 0] > 0.5) == (y[120:, 0] > 0.5)) > 0.7
 
 
-@pytest.mark.parametrize("useless", ["network", "kernel"])
+def test_trees_answer_as_lightgbm_does_and_come_back_without_it(molecules, tmp_path: Path):
+    rows = np.arange(120)
+    model = fit_trees(REGRESSION, molecules, rows)
+    x = tree_inputs(molecules, model.columns)
+    booster = lightgbm.train(
+        SETTINGS | {"objective": "regression", "seed": 0}, lightgbm.Dataset(x[rows], molecules.y[rows, 0]), ROUNDS
+    )
+    np.testing.assert_allclose(model.predict(molecules)[:, 0], booster.predict(x), rtol=1e-9)
+    model.save(tmp_path)
+    again = TreeModel.load(tmp_path)
+    assert again is not None
+    np.testing.assert_array_equal(again.predict(molecules), model.predict(molecules))
+    replace(model, left=model.roots[0] * np.ones_like(model.left)).save(tmp_path)  # a row would go in circles
+    with pytest.raises(RunError, match=TREES):
+        TreeModel.load(tmp_path)
+
+
+def test_trees_of_classes_and_of_labels_with_gaps_give_probabilities(molecules):
+    y = (molecules.y > np.median(molecules.y)).astype(np.float32)
+    gaps = np.concatenate([y, 1 - y], axis=1)
+    gaps[::5, 1] = np.nan
+    chances = fit_trees(
+        Task("binary", "bce", "rocauc", ("a", "b")), replace(molecules, y=gaps), np.arange(120)
+    ).predict(molecules)
+    assert np.mean((chances[120:, 0] > 0.5) == (y[120:, 0] > 0.5)) > 0.7
+    assert np.mean((chances[120:, 1] > 0.5) == (y[120:, 0] < 0.5)) > 0.7
+    three = Task("classes", "cross_entropy", "accuracy", ("c",), classes=("low", "mid", "high"))
+    level = (molecules.y > np.quantile(molecules.y, [0.33, 0.66])).sum(axis=1, keepdims=True)
+    chances = fit_trees(three, replace(molecules, y=level), np.arange(120)).predict(molecules)
+    np.testing.assert_allclose(chances.sum(axis=1), 1)
+    assert np.mean(chances[120:].argmax(axis=1) == level[120:, 0]) > 0.5
+
+
+@pytest.mark.parametrize("useless", ["network", "kernel", "trees"])
 def test_a_useless_part_hardly_harms_the_blend(useless: str):
     draw = np.random.default_rng(2)
     y = draw.normal(size=(300, 1))
-    good, bad = y + 0.3 * draw.normal(size=y.shape), draw.normal(size=y.shape)
-    network, kernel = (bad, good) if useless == "network" else (good, bad)
-    (share,) = blend_shares(y[:100], network[:100], kernel[:100])
-    blend = (1 - share) * network + share * kernel
+    said = {name: y + (0.3 if name != useless else 3.0) * draw.normal(size=y.shape) for name in ALONE}
+    shares = find_shares("regression", y[:100], {name: one[:100] for name, one in said.items()})
+    assert sum(own[0] for own in shares.values()) == pytest.approx(1)
     rmse = lambda values: float(np.sqrt(((values - y)[100:] ** 2).mean()))  # noqa: E731
-    assert rmse(blend) < rmse(good) + 0.1
-    equal = blend_shares(y[:2], network[:2], kernel[:2])[0]
-    assert 0.45 < equal < 0.55  # two rows say nothing
+    blended = sum(shares[name][0] * one for name, one in said.items())
+    assert rmse(blended) < min(map(rmse, said.values())) + 0.02
+    few = find_shares("regression", y[:2], {name: one[:2] for name, one in said.items()})
+    assert all(abs(few[name][0] - PRIORS["regression"][name]) < 0.1 for name in few)  # two rows say nothing
 
 
 def test_where_there_can_be_none(molecules):
-    assert why_no_kernel(REGRESSION, molecules, np.arange(120)) is None
-    assert "fewer than" in str(why_no_kernel(REGRESSION, molecules, np.arange(10)))
+    assert why_no_blend(REGRESSION, molecules, np.arange(120)) is None
+    assert "fewer than" in str(why_no_blend(REGRESSION, molecules, np.arange(10)))
     bare = prepare_molecules(["CCO"] * 30, ()).graphs
     assert bare is not None
-    assert "fingerprints" in str(why_no_kernel(REGRESSION, bare, np.arange(30)))
+    assert "fingerprints" in str(why_no_blend(REGRESSION, bare, np.arange(30)))
 
 
 def test_from_train_to_predict_in_a_new_process(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
@@ -138,7 +172,8 @@ def test_from_train_to_predict_in_a_new_process(tmp_path: Path, capsys: pytest.C
         found = np.array([float(row["predicted_logS"]) for row in csv.DictReader(file)])
     predictor = policylearn.load(run)
     np.testing.assert_allclose(predictor.predict(smiles[:150])[:, 0], found, rtol=1e-5)
-    assert predictor.kernel is not None
-    assert not np.allclose(predictor.kernel.predict(predictor.prepare(smiles[:20]))[:, 0], found[:20], atol=1e-3)
-    assert main([*words[:4], "-o", str(tmp_path / "plain"), *words[6:], "--no-kernel"]) == 0
-    assert not (tmp_path / "plain" / KERNEL).exists()
+    assert predictor.beside is not None
+    assert predictor.beside.kernel is not None
+    assert not np.allclose(predictor.beside.kernel.predict(predictor.prepare(smiles[:20]))[:, 0], found[:20], atol=1e-3)
+    assert main([*words[:4], "-o", str(tmp_path / "plain"), *words[6:], "--network-only"]) == 0
+    assert not (tmp_path / "plain" / BLEND).exists()

@@ -1,0 +1,196 @@
+"""A third opinion beside network and kernel model: boosted trees on descriptors and fingerprint counts, by LightGBM.
+
+Trees are kept as plain arrays, so that a run folder needs neither LightGBM nor a pickle to predict.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+from safetensors import SafetensorError, safe_open
+from safetensors.numpy import save_file
+
+from policylearn.data import PackedGraphs, Task
+from policylearn.data.atomic import replacing
+from policylearn.data.packed import Array
+from policylearn.prediction.kernel_model import features_of, targets_by_output
+from policylearn.settings.run_files import RunError
+
+TREES = "trees.safetensors"
+COLUMNS = 1024
+"""Columns of the fingerprint that trees see: those that vary most over the training molecules."""
+ROUNDS = 300
+SETTINGS: dict[str, Any] = {
+    "learning_rate": 0.05,
+    "num_leaves": 31,
+    "min_data_in_leaf": 5,
+    "feature_fraction": 0.3,
+    "bagging_fraction": 0.8,
+    "bagging_freq": 1,
+    "lambda_l2": 1.0,
+    "num_threads": 1,
+    "deterministic": True,
+    "force_row_wise": True,
+    "verbose": -1,
+}
+"""Chosen on inner splits of ten assays (docs/assays.md)."""
+CHUNK = 512
+
+
+@dataclass(frozen=True)
+class TreeModel:
+    """Boosted trees of all outputs of a task, their nodes side by side; a leaf leads to itself.
+
+    Args:
+        kind: of the task.
+        columns: of the fingerprint that are read after the descriptors, ``(C,)``.
+        roots: the first node of each tree, ``(trees,)``.
+        output: of each tree, ``(trees,)``.
+        feature: that a node looks at, ``(nodes,)``.
+        threshold: up to which the left branch is taken.
+        left: the next node up to the threshold.
+        right: the next node beyond it.
+        value: of a leaf.
+        outputs: how many there are, ``(1,)``.
+    """
+
+    name: ClassVar[str] = "trees"
+
+    kind: str
+    columns: Array
+    roots: Array
+    output: Array
+    feature: Array
+    threshold: Array
+    left: Array
+    right: Array
+    value: Array
+    outputs: Array
+
+    def predict(self, graphs: PackedGraphs) -> Array:
+        """Numbers, or probabilities, of molecules that carry fingerprints and descriptors, ``(G, outputs)``."""
+        return answer(self.kind, self.scores(tree_inputs(graphs, self.columns)))
+
+    def scores(self, x: Array) -> Array:
+        """The sum of the leaves that each row reaches, ``(R, D) -> (R, outputs)``."""
+        found = np.zeros((len(x), int(self.outputs[0])))
+        for start in range(0, len(x), CHUNK):
+            rows = x[start : start + CHUNK]
+            at, before = np.broadcast_to(self.roots, (len(rows), len(self.roots))), None
+            while before is None or not np.array_equal(at, before):
+                left = np.take_along_axis(rows, self.feature[at], axis=1) <= self.threshold[at]
+                at, before = np.where(left, self.left[at], self.right[at]), at
+            for output in range(found.shape[1]):
+                found[start : start + CHUNK, output] = self.value[at[:, self.output == output]].sum(axis=1)
+        return found
+
+    def save(self, folder: Path) -> None:
+        """Write it into a run folder, as plain arrays."""
+        arrays = {name: np.ascontiguousarray(one) for name, one in asdict(self).items() if name != "kind"}
+        with replacing(folder / TREES) as part:
+            save_file(arrays, part, metadata={"kind": self.kind})
+
+    @staticmethod
+    def load(folder: Path) -> TreeModel | None:
+        """Read it back; None where the run has none."""
+        path = folder / TREES
+        if not path.is_file():
+            return None
+        try:
+            with safe_open(path, framework="numpy") as file:
+                arrays = {one.name: file.get_tensor(one.name) for one in fields(TreeModel) if one.name != "kind"}
+                found = TreeModel(file.metadata()["kind"], **arrays)
+        except (SafetensorError, OSError, KeyError) as error:
+            raise RunError(f"{path}: cannot be read ({error}); train again or restore the file") from error
+        nodes = np.arange(len(found.value))
+        onward = np.stack([found.left, found.right])
+        leaf = (onward == nodes).all(axis=0)
+        if not ((onward > nodes) | leaf).all() or onward.max(initial=0) >= len(nodes):  # else a row could go in circles
+            raise RunError(f"{path}: holds branches that lead nowhere; train again or restore the file")
+        return found
+
+
+def fit_trees(task: Task, graphs: PackedGraphs, rows: Array, *, seed: int = 0) -> TreeModel:
+    """Fit boosted trees, one model per output.
+
+    Args:
+        task: what is predicted.
+        graphs: molecules with fingerprints, descriptors and targets.
+        rows: which of them to learn from.
+        seed: of the trees.
+    """
+    lightgbm = import_lightgbm()
+    columns = most_varied(features_of(graphs)[0][rows])
+    x = tree_inputs(graphs, columns)[rows]
+    objective = "regression" if task.kind == "regression" else "binary"
+    nodes: list[tuple[int, float, int, int, float]] = []
+    roots, output = [], []
+    targets = targets_by_output(task, graphs.y[rows])
+    for at, target in enumerate(targets.T):
+        known = ~np.isnan(target)
+        settings = SETTINGS | {"objective": objective, "seed": seed}
+        booster = lightgbm.train(settings, lightgbm.Dataset(x[known], target[known]), ROUNDS)
+        for tree in booster.dump_model()["tree_info"]:
+            roots.append(len(nodes))
+            output.append(at)
+            nodes += nodes_of(tree["tree_structure"], len(nodes))
+    feature, threshold, left, right, value = (np.array(one) for one in zip(*nodes, strict=True))
+    return TreeModel(
+        kind=task.kind,
+        columns=columns.astype(np.int32),
+        roots=np.array(roots, np.int32),
+        output=np.array(output, np.int32),
+        feature=feature.astype(np.int32),
+        threshold=threshold,
+        left=left.astype(np.int32),
+        right=right.astype(np.int32),
+        value=value,
+        outputs=np.array([targets.shape[1]], np.int32),
+    )
+
+
+def import_lightgbm() -> Any:
+    """LightGBM, or an `ImportError` that says what it lacks."""
+    try:
+        import lightgbm
+    except OSError as error:  # on macOS it wants a library of the system
+        raise ImportError(
+            f"LightGBM cannot start ({error}); install OpenMP (macOS: brew install libomp) or train with --network-only"
+        ) from error
+    return lightgbm
+
+
+def nodes_of(node: dict[str, Any], start: int) -> Iterator[tuple[int, float, int, int, float]]:
+    """Feature, threshold, left, right and value of a node and of all below it, counted from ``start``."""
+    if "leaf_value" in node:
+        yield 0, 0.0, start, start, node["leaf_value"]
+        return
+    below = list(nodes_of(node["left_child"], start + 1))
+    right = start + 1 + len(below)
+    yield node["split_feature"], node["threshold"], start + 1, right, 0.0
+    yield from below
+    yield from nodes_of(node["right_child"], right)
+
+
+def tree_inputs(graphs: PackedGraphs, columns: Array) -> Array:
+    """Descriptors and some columns of the fingerprint, ``(G, D)``."""
+    counts, descriptors = features_of(graphs)
+    return np.concatenate([descriptors, counts[:, columns]], axis=1)
+
+
+def most_varied(counts: Array) -> Array:
+    """The columns whose logarithms vary most, in their order."""
+    spread = np.log1p(counts, dtype=np.float32).var(axis=0)
+    return np.sort(np.argsort(-spread, kind="stable")[:COLUMNS])
+
+
+def answer(kind: str, scores: Array) -> Array:
+    """Numbers as they are, probabilities of labels, and of classes such that they add up to one."""
+    if kind == "regression":
+        return scores
+    chances: Array = 1 / (1 + np.exp(-scores))
+    return chances / chances.sum(axis=1, keepdims=True) if kind == "classes" else chances
