@@ -72,13 +72,18 @@ class HtmlReport:
     pictures: Sequence[Picture]
     layout: Layout = "circle"
 
+    def _repr_html_(self) -> str:
+        """The page in a frame, as notebooks show it."""
+        frame = 'style="width: 100%; height: 40rem; border: 0"'
+        content = escape(report_html(self), quote=True)
+        return f'<iframe title="{escape(self.title, quote=True)}" {frame} srcdoc="{content}"></iframe>'
 
-def write_report(report: HtmlReport, path: str | Path) -> Path:
-    """Write the page."""
-    path = Path(path)
+
+def report_html(report: HtmlReport) -> str:
+    """The page."""
     page = Template(files("policylearn.explain").joinpath("page.html").read_text(encoding="utf-8"))
     top = highest(report.panels)
-    text = page.substitute(
+    return page.substitute(
         title=escape(report.title),
         introduction="\n".join(f"<p>{escape(paragraph)}</p>" for paragraph in report.introduction),
         table=table_html(report.headings, report.rows),
@@ -89,9 +94,14 @@ def write_report(report: HtmlReport, path: str | Path) -> Path:
         top=f"{top:.3f}",
         frames=script_json([frames(panel.trace, top, panel.notes) for panel in report.panels]),
     )
+
+
+def write_report(report: HtmlReport, path: str | Path) -> Path:
+    """Write the page."""
+    path = Path(path)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
+        path.write_text(report_html(report), encoding="utf-8")
     except OSError as error:
         raise ValueError(f"{path}: cannot be written ({error}); choose another file") from error
     return path
