@@ -46,21 +46,25 @@ def run_cell(cell: dict[str, Any], namespace: dict[str, Any]) -> dict[str, Any]:
     return {**cell, "execution_count": None, "outputs": outputs}
 
 
-def run_command(words: str) -> None:
-    """A line such as ``!policylearn train ...``."""
+def run_command(words: str) -> Any:
+    """A line such as ``!policylearn train ...``; it has no value."""
     from policylearn.cli import main
 
     _, *argv = shlex.split(words)
     if code := main(argv):
         raise RuntimeError(f"{words} ended with exit code {code}")
+    return None
 
 
 def run_code(source: str, namespace: dict[str, Any]) -> Any:
     """Run a cell; gives the value of its last line where that is an expression."""
     tree = ast.parse(source)
-    last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
+    last = tree.body[-1] if tree.body else None
+    tree.body = tree.body[:-1] if isinstance(last, ast.Expr) else tree.body
     exec(compile(tree, "<cell>", "exec"), namespace)
-    return None if last is None else eval(compile(ast.Expression(last.value), "<cell>", "eval"), namespace)
+    return (
+        eval(compile(ast.Expression(last.value), "<cell>", "eval"), namespace) if isinstance(last, ast.Expr) else None
+    )
 
 
 def drawn_figures() -> list[dict[str, Any]]:
