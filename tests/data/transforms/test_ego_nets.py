@@ -11,7 +11,7 @@ import pytest
 from policylearn.data import DataError, PackedGraphs, make_batch
 from policylearn.data.transforms import Transform, apply
 from policylearn.data.transforms import pipeline as pipeline_file
-from policylearn.data.transforms import resistance as resistance_file
+from policylearn.data.transforms import reach as reach_file
 from policylearn.data.transforms.ego_nets import AttachedEgoNets, Distances
 from tests.data.transforms.samples import corner_graphs, shuffled
 
@@ -68,7 +68,7 @@ def test_distances_equal_networkx(cap: int) -> None:
 
 def test_small_groups_of_nets_give_the_same_resistance(monkeypatch: pytest.MonkeyPatch) -> None:
     before = rows_of(PACKED, 2)
-    monkeypatch.setattr(resistance_file, "ENTRIES", 30)
+    monkeypatch.setattr(reach_file, "ENTRIES", 30)
     after = rows_of(PACKED, 2)
     assert all(after[key] == pytest.approx(values, abs=1e-12) for key, values in before.items())
 
