@@ -162,7 +162,7 @@ def test_json_brings_every_transform_back() -> None:
     ("stored", "message"),
     [
         ("walk_encodin", "no transform 'walk_encodin'; did you mean 'walk_encoding'"),
-        ({"steps": 3}, "there is no transform None"),
+        ({"steps": 3}, "there is no transform 'None'"),
         ({"name": "walk_encoding", "step": 3}, "no setting 'step'; its settings are: steps, into"),
         ({"name": "walk_encoding", "steps": 0}, "'steps' must be >= 1"),
         ({"name": "laplacian_encoding", "k": 0}, "'k' must be >= 1"),
