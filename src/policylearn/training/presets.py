@@ -12,7 +12,6 @@ from policylearn.data.synthetic import is_synthetic, synthetic_names
 from policylearn.models import chosen_system
 from policylearn.settings.run_config import RecipeName, RunConfig, changed, read_yaml
 from policylearn.settings.schema import merged, nested
-from policylearn.training.pretrained import config_of
 
 MODERN: dict[str, Any] = {
     "optim": {
@@ -60,6 +59,8 @@ def run_config(
 
 def settings_of_start(path: str | Path) -> dict[str, Any]:
     """The model of a run that another starts from, with the transforms that it reads."""
+    from policylearn.training.pretrained import config_of  # brings Lightning, which most commands do not need
+
     found = config_of(path)
     unread = dict.fromkeys(FOR_TABLES["data"]["transforms"])
     return {"model": found.model, "system": dict(found.system), "data": {"transforms": unread | found.data.transforms}}
