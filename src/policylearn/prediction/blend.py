@@ -25,8 +25,8 @@ NETWORK = "network"
 ALONE = {NETWORK: "network", KernelModel.name: "kernel model", TreeModel.name: "boosted trees"}
 """What the models are called."""
 FEWEST_ROWS = 20
-PRIOR_ROWS = 200
-"""How many validation rows the prior shares count for."""
+FIRMNESS = 40
+"""How firmly shares are held to the prior: one over the variance of a share about it."""
 PRIORS = {
     "regression": {NETWORK: 0.1, KernelModel.name: 0.6, TreeModel.name: 0.3},
     "binary": {NETWORK: 0.2, KernelModel.name: 0.4, TreeModel.name: 0.4},
@@ -140,7 +140,8 @@ def fit_blend(
 def find_shares(kind: str, y: Array, alone: Mapping[str, Array]) -> dict[str, list[float]]:
     """The shares, at least 0 and 1 in all, that fit rows best which no model has seen; by name, for each output.
 
-    Few rows say little, so that shares are drawn to the prior as if `PRIOR_ROWS` rows had found that.
+    Few rows say little, so that shares are drawn to the prior: the most likely ones, where errors are as large as those
+    of the best model and shares vary about the prior as `FIRMNESS` says. A useless model gets next to nothing.
 
     Args:
         kind: of the task; classes have one share for all, so that their probabilities add up to one.
@@ -158,10 +159,11 @@ def find_shares(kind: str, y: Array, alone: Mapping[str, Array]) -> dict[str, li
         known = ~np.isnan(truth)
         said = np.stack([one[known, at] for one in alone.values()], axis=1).astype(np.float64)
         middle = said.mean(axis=1, keepdims=True)
-        apart = np.sqrt(PRIOR_ROWS * ((said - middle) ** 2).mean() + 1e-12)
-        sure = 1e3 * (apart + np.abs(said - middle).sum())  # so that shares add up to one
-        rows = np.concatenate([said - middle, apart * np.eye(len(prior)), np.full((1, len(prior)), sure)])
-        shares, _ = nnls(rows, np.concatenate([truth[known] - middle[:, 0], apart * prior, [sure]]))
+        noise = ((said - truth[known, None]) ** 2).mean(axis=0).min()
+        held = np.sqrt(FIRMNESS * noise + 1e-12)
+        sure = 1e3 * (held + np.abs(said - middle).sum())  # so that shares add up to one
+        rows = np.concatenate([said - middle, held * np.eye(len(prior)), np.full((1, len(prior)), sure)])
+        shares, _ = nnls(rows, np.concatenate([truth[known] - middle[:, 0], held * prior, [sure]]))
         found.append(shares / shares.sum())
     table = np.repeat(np.array(found), outputs if kind == "classes" else 1, axis=0)
     return {name: table[:, at].tolist() for at, name in enumerate(alone)}
