@@ -50,7 +50,7 @@ def test_the_test_part_as_a_new_table_gives_the_logged_figure(
     assert main(["evaluate", str(run), str(new)]) == 0
     said = capsys.readouterr().out
     assert f"{json.loads((run / 'metrics.json').read_text())['test']:.4f}" in said
-    assert "intervals or sets held" in said
+    assert ("intervals or sets held" in said) == (target == "toxic")  # six rows calibrate no interval of numbers
     with new.open("a") as file:
         file.write("C1CC,1\nCCO,what\nCCO,\n")
     assert main(["evaluate", str(run), str(new)]) == 1

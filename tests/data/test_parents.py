@@ -60,7 +60,7 @@ def test_a_salt_is_predicted_as_its_parent(tmp_path: Path, capsys: pytest.Captur
     smiles, values = molesol()
     rows = [f"{text}.Cl" if at % 5 == 0 else text for at, text in enumerate(smiles[:60])]
     table = write_table(tmp_path / "m.csv", ("smiles", "y"), rows, values[:60])
-    quick = ["--network-only", "--epochs", "1", "--prediction.channels", "4", "--prediction.layers", "1"]
+    quick = ["--network-only", "--policy", "learned", "--epochs", "1", "--prediction.channels", "4"]
     words = ["--target", "y", "--data.split", "random", *quick]
     assert main(["train", str(table), "-o", str(tmp_path / "run"), *words]) == 0
     assert "--data.standardise none" in capsys.readouterr().err

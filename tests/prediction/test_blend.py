@@ -142,9 +142,9 @@ def test_a_useless_part_hardly_harms_the_blend(useless: str):
     rmse = lambda values: float(np.sqrt(((values - y)[100:] ** 2).mean()))  # noqa: E731
     blended = sum(shares[name][0] * one for name, one in said.items())
     assert rmse(blended) < min(map(rmse, said.values())) + 0.02
-    alike = {name: y[:2] + 0.3 * draw.normal(size=(2, 1)) for name in said}
-    few = find_shares("regression", y[:2], alike)
-    assert all(abs(few[name][0] - PRIORS["regression"][name]) < 0.1 for name in few)  # two rows say little
+    alike = {name: y[:8] + 0.3 * draw.normal(size=(8, 1)) for name in said}
+    few = find_shares("regression", y[:8], alike)
+    assert all(abs(few[name][0] - PRIORS["regression"][name]) < 0.15 for name in few)  # eight rows say little
 
 
 def test_where_there_can_be_none(molecules):

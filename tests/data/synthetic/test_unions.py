@@ -1,4 +1,3 @@
-import time
 from itertools import combinations
 from math import comb
 
@@ -110,12 +109,3 @@ def test_wrong_sizes_and_disconnected_members_are_refused() -> None:
         union_family(join([path(3), complement(triangular(4))]), 1)
     with pytest.raises(DataError, match="more than 1000000"):
         union_family(join([path(2)] * 30), 15)
-
-
-def test_drawing_512_large_unions_is_fast_enough_for_a_training_loop() -> None:
-    generator, parts, seconds = np.random.default_rng(0), csl_members(29), []
-    for _ in range(5):
-        start = time.perf_counter()
-        sample_unions(parts, 3, 512, generator)
-        seconds.append(time.perf_counter() - start)
-    assert min(seconds) < 0.05

@@ -89,8 +89,8 @@ class RandomDSSGNNSettings(CopySettings, frozen=True):
     """Of the draws in evaluation."""
 
 
-class CopyModel(nn.Module):
-    """A model over copies of picked nodes: a policy picks, `predict` looks."""
+class CopyNetwork(nn.Module):
+    """What models over copies share: whose copies, how they are made, and their input."""
 
     depends_on_batch = False
     objective = mean_loss
@@ -100,6 +100,10 @@ class CopyModel(nn.Module):
         self.policy, self.rule = policy, whole_copies(settings.bag, settings.hops)
         self.input = MarkedInput(inputs.node_features, settings.channels, marks=2 if self.rule.mark else 0)
         self.max_rows = settings.max_rows
+
+
+class CopyModel(CopyNetwork):
+    """A model over copies of picked nodes: a policy picks, `predict` looks."""
 
     def forward(self, batch: AnyBatch, *, generator: torch.Generator | None = None) -> Tensor:
         """See `GraphModel`, ``(G, outputs)``."""

@@ -15,7 +15,7 @@ from policylearn.bags import (
 )
 from policylearn.models.protocol import AnyBatch
 from policylearn.models.registry import Inputs, System, register
-from policylearn.models.systems.ds_gnn import CopyModel, CopySettings
+from policylearn.models.systems.ds_gnn import CopyNetwork, CopySettings
 from policylearn.nn import (
     CopiesThenNodes,
     CopyPool,
@@ -109,7 +109,7 @@ class SUNLayer(nn.Module):
         return rows.index_copy(0, others, other).index_copy(0, roots, root)
 
 
-class SUN(CopyModel):
+class SUN(CopyNetwork):
     """SUN; it needs the full bag, since its layers index copies and nodes by the same number."""
 
     def __init__(self, settings: SUNSettings, inputs: Inputs) -> None:
@@ -127,9 +127,10 @@ class SUN(CopyModel):
         self.readout = CopiesThenNodes("mean", "mean")
         self.head1, self.head2 = nn.Linear(channels, 2 * channels), nn.Linear(2 * channels, inputs.outputs)
 
-    def predict(self, batch: AnyBatch, selection: Selection) -> Tensor:
-        """See `CopyModel`; ``selection`` must hold every node."""
+    def forward(self, batch: AnyBatch, *, generator: torch.Generator | None = None) -> Tensor:
+        """See `GraphModel`, ``(G, outputs)``."""
         graphs = Graphs.of(batch)
+        selection = self.policy(graphs, generator=generator)
         check_rows(rows_of_copies(graphs, selection), self.max_rows, self.input.width)
         bag = self.rule(graphs, selection, dtype=dtype_of(self), unmarked=False)
         original = mark_nodes(graphs, Selection.nothing(graphs.ptr))  # the graph itself, as a bag of one copy
