@@ -3,7 +3,7 @@
 ::
 
     reference: random            # whom all others are compared with
-    seeds: 10
+    seeds: 10                    # 0 to 9; or a list, such as [2, 3]
     recipe: modern               # for all; a variant may have its own
     settings: {fit.epochs: 60}   # for all
     data:                        # each with settings of its own, also fewer seeds; {seed} in a path is the seed
@@ -42,7 +42,7 @@ class Comparison:
     Args:
         name: of the file.
         reference: the variant that all others are compared with.
-        seeds: how many, from 0 on.
+        seeds: of the trainings.
         data: settings of each dataset, by its name.
         variants: settings of each variant, by its name.
         recipe: for all variants that have none of their own.
@@ -51,7 +51,7 @@ class Comparison:
 
     name: str
     reference: str
-    seeds: int
+    seeds: tuple[int, ...]
     data: Mapping[str, Mapping[str, Any]]
     variants: Mapping[str, Mapping[str, Any]]
     recipe: str | None = None
@@ -89,8 +89,9 @@ def read_comparison(path: str | Path) -> Comparison:
         if not isinstance(content.get(key), dict) or not content[key]:
             raise ConfigError(f"{path}: '{key}' must map names to settings")
     seeds = content.get("seeds", 1)
-    if not isinstance(seeds, int) or seeds < 1:
-        raise ConfigError(f"{path}: 'seeds' must be a whole number >= 1 (got {seeds})")
+    chosen = tuple(range(seeds)) if isinstance(seeds, int) else tuple(seeds) if isinstance(seeds, list) else ()
+    if not chosen or not all(isinstance(seed, int) and seed >= 0 for seed in chosen):
+        raise ConfigError(f"{path}: 'seeds' must be a whole number >= 1, or a list of seeds (got {seeds})")
     variants = {str(name): dict(settings or {}) for name, settings in content["variants"].items()}
     reference = str(content.get("reference", next(iter(variants))))
     if reference not in variants:
@@ -98,7 +99,7 @@ def read_comparison(path: str | Path) -> Comparison:
     return Comparison(
         path.stem,
         reference,
-        seeds,
+        chosen,
         {str(name): dict(settings or {}) for name, settings in content["data"].items()},
         variants,
         content.get("recipe"),
@@ -123,9 +124,9 @@ def jobs_of(comparison: Comparison, epochs: Mapping[tuple[str, str], int] | None
     """
     return [
         _job(comparison, data, variant, seed, (epochs or {}).get((data, variant)))
-        for seed in range(comparison.seeds)
+        for place, seed in enumerate(comparison.seeds)
         for data, own in comparison.data.items()
-        if seed < own.get("seeds", comparison.seeds)
+        if place < own.get("seeds", len(comparison.seeds))
         for variant in comparison.variants
     ]
 

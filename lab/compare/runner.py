@@ -138,7 +138,7 @@ def equal_cost(comparison: Comparison, folder: Path, runs: Path) -> dict[tuple[s
     """
     path = folder / PROBE
     known: dict[str, float] = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
-    jobs = {(job.data, job.variant): job for job in jobs_of(replace(comparison, seeds=1))}
+    jobs = {(job.data, job.variant): job for job in jobs_of(replace(comparison, seeds=comparison.seeds[:1]))}
     for (data, variant), job in jobs.items():
         key = f"{label_of(data)}/{variant}"
         if key not in known:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from lab.compare.runner import CompareRecord
-from lab.errors import paired_error
+from lab.errors import paired_error, standard_error
 from policylearn.wording import markdown_table
 
 CLEAR = 2.0
@@ -106,11 +106,6 @@ def _row(records: Sequence[CompareRecord], base: Mapping[int, CompareRecord]) ->
         needed=None if math.isnan(spread) else math.ceil((CLEAR * spread / RESOLVED) ** 2),
         graph_error=paired_error(first.metric, [(ours.file, theirs.file) for ours, theirs in pairs]),
     )
-
-
-def standard_error(values: np.ndarray) -> float:
-    """Of the mean; NaN for fewer than two values."""
-    return float(values.std(ddof=1) / math.sqrt(len(values))) if len(values) > 1 else math.nan
 
 
 def to_markdown(rows: Sequence[VariantRow], reference: str) -> str:

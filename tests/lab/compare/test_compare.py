@@ -103,6 +103,11 @@ def test_variants_share_seed_and_data_and_have_their_own_settings(comparison: Pa
     assert len({job.record for job in jobs}) == 4
 
 
+def test_seeds_can_be_named(comparison: Path) -> None:
+    comparison.write_text(comparison.read_text().replace("seeds: 2", "seeds: [3, 5]"))
+    assert [job.seed for job in jobs_of(read_comparison(comparison))] == [3, 3, 5, 5]
+
+
 def test_equal_seconds_give_the_cheaper_one_more_epochs() -> None:
     seconds = {"d/random": 2.0, "d/learned": 4.0, "d/none": 1.0}
     assert [epochs_for(seconds, "d", name, "random", 10) for name in ("random", "learned", "none")] == [10, 5, 20]
@@ -124,6 +129,15 @@ def test_every_training_is_made_once(comparison: Path, tmp_path: Path, capsys: p
     assert main([*words, "--report", "--against", "learned"]) == 0
     assert "better than learned by" in capsys.readouterr().out
     assert "better than random by" in (tmp_path / "records" / "summary.md").read_text()
+    assert main([*words, "--report", "--strata", "nodes:5", "rings:0,1"]) == 0
+    out = capsys.readouterr().out
+    assert "| tiny | learned | valid | all |" in out
+    assert "| 5 < nodes |" in out
+    assert "| 1 < rings |" in out
+    assert main([*words, "--report", "--strata", "nodes"]) == 2
+    assert "such as nodes:6" in capsys.readouterr().err
+    assert main([*words, "--report", "--strata", "node:6"]) == 2
+    assert "did you mean 'nodes'" in capsys.readouterr().err
     assert main([*words, "--report", "--against", "lerned"]) == 2
     assert "did you mean 'learned'" in capsys.readouterr().err
 
@@ -131,11 +145,12 @@ def test_every_training_is_made_once(comparison: Path, tmp_path: Path, capsys: p
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("seed: 3\ndata: {a: {}}\nvariants: {b: {}}", "there is no 'seed' in a comparison; did you mean 'seeds'"),
-        ("data: {a: {}}", "'variants' must map names to settings"),
-        ("data: {a: {}}\nvariants: {b: {}}\nreference: c", "the reference 'c' is no variant"),
-        ("data: {a: {}}\nvariants: {b: {}}\nseeds: 0", "'seeds' must be a whole number >= 1"),
-        ("[1, 2]", "must hold settings and values, not a list"),
+        ("seed: 3\ndata: {a: {}}\nvariants: {b: {}}", "'seed'.*'seeds'"),
+        ("data: {a: {}}", "'variants'"),
+        ("data: {a: {}}\nvariants: {b: {}}\nreference: c", "'c'"),
+        ("data: {a: {}}\nvariants: {b: {}}\nseeds: 0", "'seeds'"),
+        ("data: {a: {}}\nvariants: {b: {}}\nseeds: [2, x]", "'seeds'"),
+        ("[1, 2]", "not a list"),
     ],
 )
 def test_what_is_wrong_is_said(text: str, message: str, tmp_path: Path) -> None:

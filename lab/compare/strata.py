@@ -1,0 +1,155 @@
+"""Which graphs gain: differences between variants, paired over graphs, by properties of the graphs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from lab.compare.runner import CompareRecord, load
+from lab.errors import PairedDifference, Rows, paired_difference
+from lab.settings import read_settings
+from policylearn.data import DataError, Dataset
+from policylearn.data.packed import Array
+from policylearn.data.scaffolds import scaffold
+from policylearn.data.synthetic import num_components
+from policylearn.settings import ConfigError, DataConfig, RunConfig, changed
+from policylearn.wording import hint, markdown_table
+
+PARTS = ("valid", "test")
+
+
+def nodes(dataset: Dataset) -> Array:
+    """Nodes of each graph."""
+    return dataset.graphs.num_nodes
+
+
+def degree(dataset: Dataset) -> Array:
+    """Largest number of edges that leave a node."""
+    graphs = dataset.graphs
+    source = graphs.edge_index[0] + np.repeat(graphs.node_ptr[:-1].astype(np.int64), graphs.num_edges)
+    degrees = np.bincount(source, minlength=len(graphs.x))
+    return np.maximum.reduceat(degrees, graphs.node_ptr[:-1])
+
+
+def rings(dataset: Dataset) -> Array:
+    """Independent cycles of each graph, for graphs that hold both directions of each edge."""
+    graphs = dataset.graphs
+    return graphs.num_edges // 2 - graphs.num_nodes + num_components(graphs)
+
+
+def largest_ring(dataset: Dataset) -> Array:
+    """Nodes of the largest ring of a smallest set of rings (a minimum cycle basis); 0 without rings."""
+    import networkx as nx
+
+    graphs = dataset.graphs
+    found = np.zeros(len(graphs), dtype=np.int64)
+    wanted = np.concatenate([split.valid for split in dataset.splits] + [split.test for split in dataset.splits])
+    for row in np.unique(wanted).tolist():  # those of the training part are never asked for
+        own = graphs.edge_index[:, graphs.edge_ptr[row] : graphs.edge_ptr[row + 1]]
+        found[row] = max((len(ring) for ring in nx.minimum_cycle_basis(nx.Graph(own.T.tolist()))), default=0)
+    return found
+
+
+def scaffold_seen(dataset: Dataset) -> Array:
+    """1 where a molecule's scaffold occurs in the training part, else 0."""
+    smiles = dataset.graphs.smiles
+    if smiles is None:
+        raise DataError(f"{dataset.name}: 'scaffold_seen' needs SMILES; choose one of {', '.join(PROPERTIES)}")
+    scaffolds = np.array([scaffold(one) for one in smiles])
+    return np.isin(scaffolds, scaffolds[dataset.splits[0].train]).astype(np.int64)
+
+
+def target(dataset: Dataset) -> Array:
+    """The first target."""
+    return dataset.graphs.y.reshape(len(dataset.graphs), -1)[:, 0]
+
+
+PROPERTIES: dict[str, Callable[[Dataset], Array]] = {
+    one.__name__: one for one in (nodes, degree, rings, largest_ring, scaffold_seen, target)
+}
+
+
+@dataclass(frozen=True)
+class StrataPlan:
+    """A property of graphs, and where it is cut."""
+
+    name: str
+    cuts: tuple[float, ...]
+
+    @staticmethod
+    def read(text: str) -> StrataPlan:
+        """Read ``largest_ring:6`` or ``nodes:20,30``; a value that equals a cut belongs below it."""
+        name, _, cuts = text.partition(":")
+        if name not in PROPERTIES:
+            raise ConfigError(f"there is no property '{name}'; {hint(name, PROPERTIES, f'give {_names()}')}")
+        try:
+            found = tuple(sorted(float(cut) for cut in cuts.split(",")))
+        except ValueError:
+            raise ConfigError(f"'{text}' must name where '{name}' is cut, such as {name}:6 or {name}:6,8") from None
+        return StrataPlan(name, found)
+
+    def strata(self, values: Array) -> Iterator[tuple[str, Array]]:
+        """Each stratum's name and which values are in it."""
+        edges = (-np.inf, *self.cuts, np.inf)
+        for low, high in pairwise(edges):
+            said = f"{self.name} <= {high:g}" if low == -np.inf else f"{low:g} < {self.name}"
+            yield said + (f" <= {high:g}" if -np.inf < low and high < np.inf else ""), (values > low) & (values <= high)
+
+
+def _names() -> str:
+    return ", ".join(PROPERTIES)
+
+
+def stratified(records: Sequence[CompareRecord], reference: str, plans: Sequence[StrataPlan]) -> str:
+    """A table of all variants against the reference, by part and stratum."""
+    rows = []
+    for data in dict.fromkeys(record.data for record in records):
+        base = {record.seed: record for record in records if record.data == data and record.variant == reference}
+        for variant in dict.fromkeys(record.variant for record in records if record.data == data):
+            own = [one for one in records if (one.data, one.variant) == (data, variant) and one.seed in base]
+            if variant == reference or not own:
+                continue
+            pairs = [(one.file, base[one.seed].file) for one in own]
+            for part in PARTS:
+                for name, chosen in _strata([_data_of(one) for one in own], part, plans):
+                    found = paired_difference(own[0].metric, pairs, part, chosen)
+                    if found is not None:
+                        rows.append((data, variant, part, name, *_cells(found, len(own))))
+    if not rows:
+        raise DataError("no two runs have errors of the same graphs, or the metric is no mean over graphs (ROC-AUC)")
+    headings = ("data", "variant", "part", "graphs with", "graphs", "seeds", "own", reference, "better by")
+    return markdown_table((*headings, "over graphs", "over seeds"), rows)
+
+
+def _strata(configs: Sequence[DataConfig], part: str, plans: Sequence[StrataPlan]) -> Iterator[tuple[str, list[Rows]]]:
+    """Each stratum, with the graphs of it in the data of each seed; all graphs first."""
+    ids = [getattr(load(config).dataset.splits[0], part) for config in configs]
+    yield "all", [(one, np.full(len(one), True)) for one in ids]
+    for plan in plans:
+        values = [_values(config, plan.name)[one] for config, one in zip(configs, ids, strict=True)]
+        by_seed = [list(plan.strata(one)) for one in values]
+        for place, (name, _) in enumerate(by_seed[0]):
+            yield name, [(one, found[place][1]) for one, found in zip(ids, by_seed, strict=True)]
+
+
+_COMPUTED: dict[tuple[str, str], Array] = {}
+
+
+def _values(config: DataConfig, name: str) -> Array:
+    key = repr(config), name
+    if key not in _COMPUTED:
+        _COMPUTED[key] = PROPERTIES[name](load(config).dataset)
+    return _COMPUTED[key]
+
+
+def _data_of(record: CompareRecord) -> DataConfig:
+    return changed(RunConfig(), {"data": read_settings(record.config)["data"]}).data
+
+
+def _cells(found: PairedDifference, seeds: int) -> tuple[str, ...]:
+    values = (str(found.graphs), str(seeds), f"{found.ours:.4f}", f"{found.theirs:.4f}", f"{found.gain:+.4f}")
+    errors = ("" if np.isnan(error) else f"± {error:.4f}" for error in (found.graph_error, found.seed_error))
+    return (*values, *errors)

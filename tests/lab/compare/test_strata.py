@@ -1,0 +1,32 @@
+"""Properties of graphs by which differences are told apart."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from lab.compare.strata import PROPERTIES, StrataPlan, largest_ring
+from policylearn.data import DataError, Dataset, Split, Task
+from policylearn.data.synthetic import csl_graph, grid, join, path
+
+
+def test_properties_of_known_graphs() -> None:
+    graphs = join([path(4), grid(2, 3), csl_graph(7, 2)], y=np.array([0.5, 1.0, 2.0]))
+    ids = np.arange(3)
+    dataset = Dataset("three", graphs, Task("regression", "l1", "mae"), (Split(ids[:1], ids, ids),))
+    expected = {"nodes": [4, 6, 7], "degree": [2, 3, 4], "rings": [0, 2, 8], "target": [0.5, 1.0, 2.0]}
+    for name, values in expected.items():
+        np.testing.assert_array_equal(PROPERTIES[name](dataset), values)
+    assert largest_ring(dataset)[:2].tolist() == [0, 4], "two squares side by side are no ring of six"
+    with pytest.raises(DataError):
+        PROPERTIES["scaffold_seen"](dataset)
+
+
+def test_every_value_is_in_one_stratum() -> None:
+    values = np.array([0, 6, 7, 8, 9])
+    found = dict(StrataPlan.read("largest_ring:8,6").strata(values))
+    assert {name: values[chosen].tolist() for name, chosen in found.items()} == {
+        "largest_ring <= 6": [0, 6],
+        "6 < largest_ring <= 8": [7, 8],
+        "8 < largest_ring": [9],
+    }
