@@ -28,13 +28,6 @@ class Registry(Mapping[str, Thing]):
         package: its modules register what they define. A thing is looked for in the module of its name first; then,
             and for a list of all things, every module is imported.
         error: raised for an unknown name and for a name that is taken.
-
-    Example:
-        >>> policies = Registry[type]("policy")
-        >>> policies.register("random", dict)
-        <class 'dict'>
-        >>> list(policies)
-        ['random']
     """
 
     def __init__(self, kind: str, package: str | None = None, error: type[ValueError] = ValueError) -> None:
@@ -52,10 +45,7 @@ class Registry(Mapping[str, Thing]):
     def __getitem__(self, name: str) -> Thing:
         if name not in self._things:
             self._import_home(name)
-        if name in self._things:
-            return self._things[name]
-        self._fill()
-        if name not in self._things:
+        if name not in self._things and name not in self:
             known = sorted(self._things)
             way_out = hint(name, known, f"known are {', '.join(known)}")
             raise self.error(f"there is no {self.kind} '{name}'; {way_out}")

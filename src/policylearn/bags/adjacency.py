@@ -9,8 +9,6 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
-from policylearn.bags.host import count_ids, may_read
-
 # torch says once per process that CSR tensors are in beta; that is not news for a user of this package.
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
@@ -19,12 +17,32 @@ with warnings.catch_warnings():
     )
 
 
+def may_read(tensor: Tensor) -> bool:
+    """Whether looking at values costs no wait: elsewhere than on the CPU, the host waits until all work is done.
+
+    So input is checked on the CPU alone: what `policylearn.data` loads was checked when it was read.
+    """
+    return tensor.device.type == "cpu"
+
+
+def count_ids(ids: Tensor, size: int) -> Tensor:
+    """How often each of ``size`` ids occurs, ``(R,) -> (size,)``; ``bincount`` makes a GPU wait to know the largest."""
+    if may_read(ids):
+        return torch.bincount(ids, minlength=size)
+    return ids.new_zeros(size).scatter_add(0, ids, torch.ones_like(ids))
+
+
+def pointers(ids: Tensor, size: int) -> Tensor:
+    """Where each of ``size`` groups starts once ``ids`` is sorted, ``(size + 1,)``."""
+    ends = count_ids(ids, size).cumsum(0)
+    return torch.cat([ends.new_zeros(1), ends])
+
+
 @dataclass(frozen=True)
 class Adjacency:
     """Directed edges grouped by target (to sum over neighbours) and by source (for the gradient of that sum).
 
-    Message ``m`` is the m-th edge in the order of the targets; ``edge[m]`` is its column in ``edge_index``.
-    Duplicate edges and self loops are kept as given.
+    Message ``m`` is the m-th edge in the order of the targets. Duplicate edges and self loops are kept as given.
 
     Args:
         num_nodes: N.
@@ -58,19 +76,22 @@ class Adjacency:
         target, edge = torch.sort(edge_index[1], stable=True)
         source = edge_index[0].index_select(0, edge)
         outgoing = torch.sort(source, stable=True).indices
-        return Adjacency(
-            num_nodes=num_nodes,
-            target_ptr=pointers(target, num_nodes),
-            source=source,
-            target=target,
-            edge=edge,
-            source_ptr=pointers(source, num_nodes),
-            outgoing=outgoing,
-        )
+        ends = pointers(target, num_nodes), pointers(source, num_nodes)
+        return Adjacency(num_nodes, ends[0], source, target, edge, ends[1], outgoing)
 
     @property
     def num_edges(self) -> int:
         return len(self.source)
+
+    @cached_property
+    def in_degree(self) -> Tensor:
+        """Incoming edges of each node, ``(N,)``."""
+        return self.target_ptr.diff()
+
+    @cached_property
+    def out_degree(self) -> Tensor:
+        """Outgoing edges of each node, ``(N,)``."""
+        return self.source_ptr.diff()
 
     @cached_property
     def outgoing_targets(self) -> Tensor:
@@ -78,11 +99,7 @@ class Adjacency:
         return self.target.index_select(0, self.outgoing)
 
     def kinds(self, index: Tensor | None) -> Tensor:
-        """The row of the edges' values that each message has, ``(E,)``.
-
-        Args:
-            index: which row each column of ``edge_index`` has, ``(E,)``; None if there is one for each.
-        """
+        """The row of the edges' values that each message has, from that of each column of ``edge_index``, ``(E,)``."""
         return self.edge if index is None else index.index_select(0, self.edge)
 
     def expand(self, row_ptr: Tensor) -> Adjacency:
@@ -91,11 +108,8 @@ class Adjacency:
         Needed only where nodes differ in their number of rows (a full bag over graphs of several sizes); with equal
         numbers the rows of a node are one wide row and this adjacency serves as it is. Neighbours must have equally
         many rows. ``edge`` of the result still points into the ``edge_index`` of the nodes.
-
-        Args:
-            row_ptr: where the rows of each node start, ``(N + 1,)``.
         """
-        copies = (row_ptr[1:] - row_ptr[:-1]).index_select(0, self.target)  # (E,)
+        copies = row_ptr.diff().index_select(0, self.target)  # (E,)
         message = torch.repeat_interleave(torch.arange(self.num_edges, device=copies.device), copies)
         first = torch.cumsum(copies, 0) - copies
         k = torch.arange(len(message), device=copies.device) - first.index_select(0, message)
@@ -104,20 +118,15 @@ class Adjacency:
         return self.induced(source, target, message, int(row_ptr[-1]))
 
     def induced(self, source: Tensor, target: Tensor, message: Tensor, num_rows: int) -> Adjacency:
-        """An adjacency over rows of which each edge stands for a message of this one.
+        """An adjacency over rows, in which each edge stands for a message of this one.
 
-        Args:
-            source: row that each edge comes from, ``(E',)``.
-            target: row that each edge goes to, ``(E',)``.
-            message: which message of this adjacency each edge stands for, ``(E',)``.
-            num_rows: how many rows there are.
+        Shapes:
+            source and target rows, and the message that each edge stands for, ``(E',)``.
         """
         rows = Adjacency.of(torch.stack([source, target]), num_rows)
-        edge = self.edge.index_select(0, message).index_select(0, rows.edge)
-        return replace(rows, edge=edge)
+        return replace(rows, edge=self.edge.index_select(0, message).index_select(0, rows.edge))
 
-
-def pointers(ids: Tensor, size: int) -> Tensor:
-    """Where each of ``size`` groups starts once ``ids`` is sorted, ``(size + 1,)``."""
-    ends = count_ids(ids, size).cumsum(0)
-    return torch.cat([ends.new_zeros(1), ends])
+    def with_rows(self, place: Tensor, num_rows: int) -> Adjacency:
+        """The same edges over rows that stand elsewhere: row ``r`` is at ``place[r]`` of ``num_rows``."""
+        every = torch.arange(self.num_edges, device=place.device)
+        return self.induced(place.index_select(0, self.source), place.index_select(0, self.target), every, num_rows)

@@ -13,7 +13,11 @@ import torch
 from torch import Tensor
 
 from policylearn.bags.adjacency import Adjacency
+from policylearn.bags.graphs import Graphs
 from policylearn.bags.selection import NO_PICK, Selection
+
+MAX_ROWS = 1 << 20
+"""Rows that a system which holds its bag whole takes per batch unless told otherwise."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,6 +48,14 @@ class Bag:
     adjacency: Adjacency
     width: int | None
     own_copy: Tensor | None = None
+
+    @staticmethod
+    def uniform(graphs: Graphs, marks: Tensor, roots: Tensor) -> Bag:
+        """Equally many copies of every graph that share its edges, marks ``(N * S, M)`` and roots ``(S, G)``."""
+        width = len(roots)
+        row_ptr = torch.arange(graphs.num_nodes + 1, device=graphs.batch.device) * width
+        slots = graphs.ptr.new_full((graphs.num_graphs,), width)
+        return Bag(marks, row_ptr, slots, roots, graphs.batch, graphs.adjacency, width)
 
     @property
     def num_rows(self) -> int:
@@ -110,9 +122,10 @@ class Bag:
         graphs = torch.arange(len(self.slots), device=self.slots.device)
         return torch.repeat_interleave(graphs, self.slots, output_size=len(self.roots))
 
-    def spread(self, nodes: Tensor) -> Tensor:
-        """Give each row its node's own values, ``(N, C) -> (R, C)``."""
-        return torch.repeat_interleave(nodes, self.rows_per_node, dim=0, output_size=self.num_rows)
+    @cached_property
+    def row_adjacency(self) -> Adjacency:
+        """An adjacency of single rows."""
+        return self.adjacency.expand(self.row_ptr) if self.shares_edges else self.adjacency
 
     def wide(self) -> tuple[Adjacency, int]:
         """An adjacency, and how many copies lie side by side in each of its rows.
@@ -121,45 +134,37 @@ class Bag:
         """
         return (self.row_adjacency, 1) if self.width is None else (self.adjacency, self.width)
 
-    def prefix(self, states: Tensor, picks: int) -> tuple[Tensor, Bag]:
-        """The states of the first copies alone, slot 0 and those of so many picks, and the bag that these make.
+    def spread(self, nodes: Tensor) -> Tensor:
+        """Give each row its node's own values, ``(N, C) -> (R, C)``."""
+        return torch.repeat_interleave(nodes, self.rows_per_node, dim=0, output_size=self.num_rows)
 
-        Only for states in which copies do not see each other, and for bags with slot 0.
-        """
-        copies = 1 + picks
-        slots, slot_roots = self.slots.clamp(max=copies), self.slot_roots[:copies]
-        if self.width is not None:
-            width = min(self.width, copies)
-            row_ptr = torch.arange(self.num_nodes + 1, device=self.row_ptr.device) * width
-            wide = (one.view(self.num_nodes, self.width, -1) for one in (states, self.marks))
-            rows, marks = (one[:, :width].flatten(0, 1) for one in wide)
-            return rows, Bag(marks, row_ptr, slots, slot_roots, self.graph, self.adjacency, width)
-        kept = self.slot < copies
-        count = torch.bincount(self.node[kept], minlength=self.num_nodes)
-        row_ptr = torch.cat([count.new_zeros(1), count.cumsum(0)])
-        number = torch.cumsum(kept, 0) - 1  # the place of each kept row
-        adjacency = self.row_adjacency
-        inside = kept[adjacency.source] & kept[adjacency.target]
-        edges = adjacency.induced(
-            number[adjacency.source[inside]],
-            number[adjacency.target[inside]],
-            inside.nonzero().squeeze(1),
-            int(row_ptr[-1]),
-        )
-        own = ((slots.cumsum(0) - slots).index_select(0, self.graph_of_row) + self.slot)[kept]
-        return states[kept], Bag(self.marks[kept], row_ptr, slots, slot_roots, self.graph, edges, None, own)
-
-    @cached_property
-    def row_adjacency(self) -> Adjacency:
-        """An adjacency of single rows."""
-        return self.adjacency.expand(self.row_ptr) if self.shares_edges else self.adjacency
+    def first_copies(self, rows: Tensor, copies: int) -> Tensor:
+        """The rows of the first copies of each graph alone, ``(R, C) -> (R', C)``."""
+        if self.width is None:
+            return rows[self.slot < copies]
+        return rows.view(self.num_nodes, self.width, -1)[:, :copies].flatten(0, 1)
 
 
 def with_unmarked(roots: Tensor) -> Tensor:
-    """A slot for the unmarked graph in front of those of the picks, ``(T, ...) -> (1 + T, ...)``."""
+    """Roots of a bag's copies with that of slot 0 in front, ``(T, G) -> (T + 1, G)``."""
     return torch.cat([roots.new_full((1, *roots.shape[1:]), NO_PICK), roots])
 
 
 def copies_per_graph(selection: Selection, *, unmarked: bool) -> Tensor:
     """How many copies each graph has, ``(G,)``."""
     return (selection.roots != NO_PICK).sum(0) + int(unmarked)
+
+
+class RowLimitError(ValueError):
+    """A batch has more rows than are allowed."""
+
+
+def check_rows(rows: int, max_rows: int, channels: int) -> None:
+    """Raise a `RowLimitError` where a batch needs more rows of states than are allowed, before they are allocated."""
+    if rows > max_rows:
+        gigabytes = rows * channels * 4 / 1e9
+        raise RowLimitError(
+            f"the copies of this batch have {rows:,} rows (one per node and copy), {gigabytes:.3g} GB for the states of"
+            f" each layer in single precision, but 'max_rows' is {max_rows:,}; use smaller batches, raise 'max_rows',"
+            " or choose a model that looks at few copies"
+        )

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
-from policylearn.bags.adjacency import Adjacency
-from policylearn.bags.host import may_read
+from policylearn.bags.adjacency import Adjacency, may_read, pointers
 
 if TYPE_CHECKING:
     from torch_geometric.data import Batch, Data
@@ -21,15 +20,7 @@ KNOWN = {"x", "x_real", "edge_index", "edge_attr", "batch", "ptr", "y"}
 
 @dataclass(frozen=True)
 class Members:
-    """Which node belongs to which graph.
-
-    Args:
-        batch: the graph of each node.
-        ptr: where the nodes of each graph start.
-
-    Shapes:
-        batch ``(N,)``, ptr ``(G + 1,)``.
-    """
+    """Which node belongs to which graph: the graph of each node ``(N,)``, and where each graph starts ``(G + 1,)``."""
 
     batch: Tensor
     ptr: Tensor
@@ -49,25 +40,25 @@ class Members:
 
 
 @dataclass(frozen=True)
-class Graphs:
+class Graphs(Members):
     """The tensors of a PyG ``Batch`` under their usual names, with the edges sorted for neighbour sums.
 
     Args:
+        batch: the graph of each node.
+        ptr: where the nodes of each graph start.
         x: node features.
         edge_attr: edge features, None where there are none.
-        members: which node belongs to which graph.
-        adjacency: the edges.
+        adjacency: the edges, sorted.
         edge_index: the edges as given.
         real: numbers per node beside category ids in ``x`` (the batch's ``x_real``), None where there are none.
         extras: every further tensor of the batch, such as what transforms of the data attached.
 
     Shapes:
-        x ``(N, F)``, edge_attr ``(E, D)``, edge_index ``(2, E)``, real ``(N, F')``.
+        batch ``(N,)``, ptr ``(G + 1,)``, x ``(N, F)``, edge_attr ``(E, D)``, edge_index ``(2, E)``, real ``(N, F')``.
     """
 
     x: Tensor
     edge_attr: Tensor | None
-    members: Members
     adjacency: Adjacency
     edge_index: Tensor
     real: Tensor | None = None
@@ -82,25 +73,20 @@ class Graphs:
         if isinstance(batch, Graphs):
             return batch
         given = batch if isinstance(batch, Mapping) else dict(iter(batch))
-        edge_index = given.get("edge_index")
+        edge_index, x, of_node, ptr = (given.get(name) for name in ("edge_index", "x", "batch", "ptr"))
         if edge_index is None:
             raise ValueError(
                 "the batch has no 'edge_index'; give an empty one of shape (2, 0) for graphs without edges"
             )
-        x = given.get("x")
         if x is None:
             if isinstance(batch, Mapping):
                 raise ValueError("the tensors have no 'x'; give a column of ones for nodes without features")
             x = torch.ones(int(batch.num_nodes), 1, device=edge_index.device)
         nodes = len(x)
-        assignment = given.get("batch")
-        if assignment is None:
-            assignment = torch.zeros(nodes, dtype=torch.long, device=edge_index.device)
-        ptr = given.get("ptr")
+        if of_node is None:
+            of_node = torch.zeros(nodes, dtype=torch.long, device=edge_index.device)
         if ptr is None:
-            count = int(assignment.max()) + 1 if nodes else 0
-            sizes = torch.bincount(assignment, minlength=count)
-            ptr = torch.cat([sizes.new_zeros(1), sizes.cumsum(0)])
+            ptr = pointers(of_node, int(of_node.max()) + 1 if nodes else 0)
         empty = (ptr[1:] == ptr[:-1]).nonzero() if may_read(ptr) else None
         if empty is not None and len(empty):
             raise ValueError(f"graph {int(empty[0])} of the batch has no nodes; drop empty graphs before batching")
@@ -109,30 +95,5 @@ class Graphs:
             edge_attr = edge_attr.unsqueeze(1)
         x = x.unsqueeze(1) if x.dim() == 1 else x
         extras = {name: value for name, value in given.items() if name not in KNOWN and isinstance(value, Tensor)}
-        return Graphs(
-            x, edge_attr, Members(assignment, ptr), Adjacency.of(edge_index, nodes), edge_index,
-            real=given.get("x_real"), extras=extras,
-        )  # fmt: skip
-
-    @property
-    def batch(self) -> Tensor:
-        """The graph of each node, ``(N,)``."""
-        return self.members.batch
-
-    @property
-    def ptr(self) -> Tensor:
-        """Where the nodes of each graph start, ``(G + 1,)``."""
-        return self.members.ptr
-
-    @property
-    def num_graphs(self) -> int:
-        return self.members.num_graphs
-
-    @property
-    def num_nodes(self) -> int:
-        return self.members.num_nodes
-
-    @property
-    def sizes(self) -> Tensor:
-        """Nodes of each graph, ``(G,)``."""
-        return self.members.sizes
+        adjacency = Adjacency.of(edge_index, nodes)
+        return Graphs(of_node, ptr, x, edge_attr, adjacency, edge_index, given.get("x_real"), extras)

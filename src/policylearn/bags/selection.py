@@ -8,18 +8,10 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
-from policylearn.bags.host import may_read
+from policylearn.bags.adjacency import may_read
 
 NO_PICK = -1
 """Stands in ``Selection.roots`` where a graph makes fewer picks than others of its batch."""
-
-
-def places(nodes: Tensor, size: int) -> Tensor:
-    """Node ids with ``size`` instead of `NO_PICK`: a place behind the last, which is written to and cut off.
-
-    Leaving such entries out would need their number, for which a GPU must be waited for.
-    """
-    return nodes.where(nodes != NO_PICK, size)
 
 
 @dataclass(frozen=True)
@@ -104,3 +96,10 @@ class Selection:
     def nothing(ptr: Tensor) -> Selection:
         """No pick of any graph, T = 0."""
         return Selection(ptr.new_zeros(0, len(ptr) - 1))
+
+    @staticmethod
+    def full(ptr: Tensor) -> Selection:
+        """Every node of every graph, in the order of the batch; T is the size of the largest graph."""
+        sizes = ptr.diff()
+        steps = torch.arange(int(sizes.max()), device=ptr.device).unsqueeze(1)  # (T, 1)
+        return Selection(torch.where(steps < sizes, ptr[:-1] + steps, NO_PICK))

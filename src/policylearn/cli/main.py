@@ -55,20 +55,17 @@ def run_command(
         more = {key: value for key, value in {SETTINGS: settings, WORDS: given}.items() if key in ignored}
         return command(*bound.args, **bound.kwargs, **more) or 0
     except UnusedCliTokensError as error:
-        sys.stderr.write(f"error: unexpected argument '{(error.unused_tokens or [''])[0]}'; see --help\n")
-        return BAD_INPUT
+        complaint = f"unexpected argument '{(error.unused_tokens or [''])[0]}'; see --help"
     except MissingArgumentError as error:
-        way_out = f"see '{' '.join([name, *(error.command_chain or ())])} --help'"
-        sys.stderr.write(f"error: {str(error).rstrip('.')}; {way_out}\n")
-        return BAD_INPUT
+        complaint = f"{str(error).rstrip('.')}; see '{' '.join([name, *(error.command_chain or ())])} --help'"
     except CycloptsError as error:
-        sys.stderr.write(f"error: {error}\n")
-        return BAD_INPUT
+        complaint = str(error)
     except ValueError as error:
         if not raised_by_us(error.__traceback__):
             raise  # a fault of the program and not of the input: its traceback is needed
-        sys.stderr.write(f"error: {error}\n")
-        return BAD_INPUT
+        complaint = str(error)
+    sys.stderr.write(f"error: {complaint}\n")
+    return BAD_INPUT
 
 
 def make_app(name: str, about: str, verbs: Mapping[str, Callable[..., Any]]) -> App:
@@ -80,16 +77,14 @@ def make_app(name: str, about: str, verbs: Mapping[str, Callable[..., Any]]) -> 
         result_action="return_value",
         default_parameter=Parameter(negative_iterable=()),  # no --empty-NAME beside options that take several values
     )
-    groups: dict[str, App] = {}
+    groups = {path.split()[0]: App(name=path.split()[0], result_action="return_value") for path in verbs if " " in path}
+    for group in groups.values():
+        app.command(group)
     for path, function in sorted(verbs.items()):
         first, _, second = path.partition(" ")
-        below = any(other.startswith(f"{first} ") for other in verbs)
-        if below and first not in groups:
-            groups[first] = App(name=first, result_action="return_value")
-            app.command(groups[first])
         if second:
             groups[first].command(function, name=second)
-        elif below:
+        elif first in groups:
             groups[first].default(function)
         else:
             app.command(function, name=path)
@@ -100,12 +95,17 @@ def import_plugins(words: list[str]) -> list[str]:
     """Import the files that the environment and the words name; gives the words without them."""
     for path in filter(None, os.environ.get(PLUGINS, "").split(os.pathsep)):
         import_file(path)
-    while words[:1] == [PLUGIN]:
-        if len(words) < 2:
+    rest, left = [], iter(words)
+    for word in left:
+        name, equals, path = word.partition("=")
+        if name != PLUGIN:
+            rest.append(word)
+            continue
+        path = path if equals else next(left, "")
+        if not path:
             raise ValueError(f"{PLUGIN} needs a file: the path of a .py that registers your own parts")
-        import_file(words[1])
-        words = words[2:]
-    return words
+        import_file(path)
+    return rest
 
 
 def take_settings(app: App, words: list[str]) -> tuple[list[str], dict[str, str]]:

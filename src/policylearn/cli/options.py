@@ -16,24 +16,15 @@ if TYPE_CHECKING:
 
 Flag = Annotated[bool, Parameter(negative="", show_default=False)]
 Output = Annotated[Path | None, Parameter(alias="-o")]
+OutputPath = Annotated[Path, Parameter(alias="-o")]
 Words = Annotated[tuple[str, ...], Parameter(consume_multiple=True, negative="", show_default=False)]
 Numbers = Annotated[tuple[int, ...], Parameter(consume_multiple=True, negative="", show_default=False)]
 SettingOptions = Annotated[Mapping[str, str] | None, Parameter(parse=False)]
 GivenWords = Annotated[tuple[str, ...], Parameter(parse=False)]
 SHORT_FOR = {
-    "target": "data.target",
-    "smiles": "data.smiles",
-    "fold": "data.fold",
-    "on_error": "data.on_error",
-    "policy": "selection.name",
-    "picks": "selection.picks",
-    "estimator": "selection.estimator",
-    "epochs": "fit.epochs",
-    "seed": "fit.seed",
-    "devices": "fit.devices",
-    "accelerator": "fit.accelerator",
-    "start": "fit.start",
-    "freeze": "fit.freeze",
+    **{name: f"data.{name}" for name in ("target", "smiles", "fold", "on_error")},
+    **{name: f"fit.{name}" for name in ("epochs", "seed", "devices", "accelerator", "start", "freeze")},
+    **{"policy": "selection.name", "picks": "selection.picks", "estimator": "selection.estimator"},
 }
 
 
@@ -80,14 +71,7 @@ class RunOptions:
 def make_config(
     dataset: str, run: RunOptions | None, settings: Mapping[str, str] | None, file: Path | None = None
 ) -> RunConfig:
-    """The settings of a run: the paper's for this dataset and model (or those of a file), then what the user said.
-
-    Args:
-        dataset: a name, a packed .npz or a table.
-        run: the short forms.
-        settings: options by the names of settings, as text.
-        file: a YAML to start from.
-    """
+    """The settings of a run: the paper's for this dataset and model, or those of a file, then the user's options."""
     from policylearn.settings import RunConfig, changed, read_config
     from policylearn.settings.schema import nested
     from policylearn.training.presets import run_config

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
+    from rich.table import Table
 
 PIPE_WIDTH = 1000
 """A pipe has no width: its lines are never cut or folded."""
@@ -18,12 +19,12 @@ def say(text: str, console: Console | None = None) -> None:
     """A line as it is, without colours or marks of its own."""
     from rich.console import Console
 
-    (console or Console(markup=False)).print(text, highlight=False, markup=False, soft_wrap=True)
+    (console or Console()).print(text, highlight=False, markup=False, emoji=False, soft_wrap=True)
 
 
 def warn(text: str, console: Console) -> None:
     """A yellow line."""
-    console.print(f"⚠ {text}", style="yellow", highlight=False, markup=False, soft_wrap=True)
+    console.print(f"⚠ {text}", style="yellow", highlight=False, markup=False, emoji=False, soft_wrap=True)
 
 
 @contextmanager
@@ -43,6 +44,20 @@ def spoken_notes(console: Console) -> Iterator[None]:
 
         warnings.showwarning = show
         yield
+
+
+def make_table(
+    headings: Sequence[str], rows: Iterable[Sequence[str]], title: str | None = None, *, numbers: bool = False
+) -> Table:
+    """A table of text; with ``numbers``, all columns but the first are set to the right."""
+    from rich.table import Table
+
+    table = Table(title=title)
+    for place, heading in enumerate(headings):
+        table.add_column(heading, justify="right" if numbers and place else "left")
+    for row in rows:
+        table.add_row(*row)
+    return table
 
 
 def print_table(table: RenderableType, pipe_width: int = PIPE_WIDTH) -> None:

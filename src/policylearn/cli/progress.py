@@ -7,13 +7,7 @@ from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedCo
 
 
 def progress_bars(console: Console, *, transient: bool = False, disable: bool = False) -> Progress:
-    """Bars with a title before them and figures behind; `add_bar` adds one.
-
-    Args:
-        console: where to draw.
-        transient: whether they go at the end.
-        disable: whether to draw nothing.
-    """
+    """Bars with a title before them and figures behind; `add_bar` adds one."""
     return Progress(
         TextColumn("{task.description}", markup=False),
         BarColumn(),

@@ -14,15 +14,7 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 class StoppedError(BaseException):
-    """A signal to stop; no handler of errors holds it up.
-
-    Args:
-        number: of the signal.
-    """
-
-    def __init__(self, number: int) -> None:
-        super().__init__(number)
-        self.number = number
+    """A signal to stop, by its number; no handler of errors holds it up."""
 
 
 @contextmanager
@@ -46,7 +38,7 @@ def stop_signals(say_kept: Callable[[], str]) -> Iterator[None]:
     try:
         yield
     except (StoppedError, KeyboardInterrupt) as error:
-        received = signal.Signals(error.number if isinstance(error, StoppedError) else signal.SIGINT)
+        received = signal.Signals(error.args[0] if isinstance(error, StoppedError) else signal.SIGINT)
         sys.stderr.write(f"stopped by {received.name}: {say_kept()}\n")
         raise SystemExit(128 + received) from None
     finally:
@@ -63,22 +55,19 @@ def kept_in(folder: Path, words: Sequence[str]) -> str:
     """
     import shlex
 
-    kept = [text for inner in (folder, *sorted(folder.glob("*-*"))) if (text := _kept(inner))]
+    from policylearn.settings.run_files import METRICS
+    from policylearn.training.checkpoints import CHECKPOINTS, epochs_kept
+
+    kept = []
+    for inner in (folder, *sorted(folder.glob("*-*"))):
+        epochs = epochs_kept(inner / CHECKPOINTS)
+        if (inner / METRICS).exists():
+            kept.append(f"{inner} (finished)")
+        elif epochs:
+            kept.append(f"{inner} ({epochs} epoch{'s' if epochs > 1 else ''})")
     if not kept:
         return "no epoch was kept; call the same command again"
     if not any(word.split("=")[0] in ("-o", "--output") for word in words):
         words = [*words, "-o", str(folder)]
     command = shlex.join(["policylearn", *words, *([] if "--resume" in words else ["--resume"])])
     return f"kept {'; '.join(kept)}. Continue with\n  {command}"
-
-
-def _kept(folder: Path) -> str:
-    from policylearn.settings.run_files import METRICS
-    from policylearn.training.checkpoints import CHECKPOINTS, epochs_kept
-
-    if not folder.is_dir():
-        return ""
-    if (folder / METRICS).exists():
-        return f"{folder} (finished)"
-    epochs = epochs_kept(folder / CHECKPOINTS)
-    return f"{folder} ({epochs} epoch{'s' if epochs > 1 else ''})" if epochs else ""

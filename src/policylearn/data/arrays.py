@@ -82,16 +82,19 @@ def check_pointer(starts: Array, total: int, name: str, of: str, source: str) ->
         )
 
 
+def place(row: int, starts: Array, what: str = "row") -> str:
+    """The graph that a row belongs to, and its number in there."""
+    graph = int(np.searchsorted(starts, row, side="right")) - 1
+    return f"graph {graph}, {what} {row - int(starts[graph])}"
+
+
 def check_finite(values: Array, starts: Array, name: str, source: str) -> None:
     """Raise a `DataError` that names graph, row and column of the first value that is NaN or infinite."""
-    if not np.issubdtype(values.dtype, np.floating):
-        return
     table = as_table(values)
     bad = np.argwhere(~np.isfinite(table))
     if len(bad):
         row, column = (int(i) for i in bad[0])
-        graph = int(np.searchsorted(starts, row, side="right")) - 1
         raise DataError(
-            f"{source}: graph {graph}, {name} row {row - int(starts[graph])}, column {column} is"
-            f" {table[row, column]}; fill in or drop missing features before packing"
+            f"{source}: {place(row, starts, f'{name} row')}, column {column} is {table[row, column]};"
+            " fill in or drop missing features before packing"
         )

@@ -11,7 +11,7 @@ import numpy as np
 from policylearn.data.arrays import digest
 from policylearn.data.datasets import Entry, find_entry
 from policylearn.data.datasets.counting import COUNTS
-from policylearn.data.fetch import Download, download_file, fetch
+from policylearn.data.fetch import Download, fetch
 from policylearn.data.packed import GRAPH_ARRAYS, DataError, PackedGraphs
 from policylearn.data.root import data_root
 from policylearn.data.splits import PARTS, Split, official_splits, stratified_folds
@@ -62,7 +62,7 @@ def load_dataset(
     root: Path | None = None,
     target: str | None = None,
     seed: int = 0,
-    download: Download = download_file,
+    download: Download | None = None,
 ) -> Dataset:
     """A dataset by name, by the name of a synthetic family, or by the path of a packed file.
 
@@ -71,7 +71,7 @@ def load_dataset(
         root: where the files are; None takes the data root.
         target: which target, for datasets with one task per target (counting: triangle, tailed_triangle, star, cycle4).
         seed: of the synthetic families' graphs; stored datasets do not depend on it.
-        download: how a file that is not there is fetched.
+        download: how a file that is not there is fetched; None takes pooch.
     """
     if isinstance(name, Path) or name.endswith(".npz"):
         return load_file(Path(name), target=target)
@@ -90,9 +90,9 @@ def load_dataset(
 def draw_family(name: str, target: str | None, generator: np.random.Generator) -> Dataset:
     """A dataset of a synthetic family, with all its targets or the one asked for."""
     graphs, task = synthetic_dataset(name, generator)
-    if target is not None and len(task.targets) == 1:
-        refuse_target(name, target)
     if target is not None:
+        if len(task.targets) == 1:
+            raise DataError(f"'{name}' has one task and takes no target (got {target!r}); leave it out")
         column = COUNTS.get(target, target)
         graphs = choose_column(graphs, column, name)
         at = task.targets.index(column)
@@ -130,9 +130,10 @@ def infer_task(graphs: PackedGraphs) -> Task:
 
 def choose_target(entry: Entry, graphs: PackedGraphs, target: str | None, path: Path) -> PackedGraphs:
     """The graphs with the one target asked for, where the dataset has one task per target."""
-    if not entry.targets:
-        refuse_target(entry.name, target)
+    if not entry.targets and target is None:
         return graphs
+    if not entry.targets:
+        raise DataError(f"'{entry.name}' has one task and takes no target (got {target!r}); leave it out")
     if target not in entry.targets:
         got = f"got {target!r}; {hint(target, entry.targets, 'name one of them')}" if target else "none was given"
         raise DataError(
@@ -149,12 +150,6 @@ def choose_column(graphs: PackedGraphs, column: str, source: str) -> PackedGraph
     at = names.index(column)
     extras = dict(graphs.extras) | {"y_names": np.array([column])}
     return replace(graphs, y=graphs.y[:, at : at + 1], extras=extras)
-
-
-def refuse_target(name: str, target: str | None) -> None:
-    """Raise where a target was asked of a dataset that has one task only."""
-    if target is not None:
-        raise DataError(f"'{name}' has one task and takes no target (got {target!r}); leave it out")
 
 
 def make_splits(entry: Entry, graphs: PackedGraphs, path: Path) -> tuple[Split, ...]:

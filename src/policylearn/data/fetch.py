@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
 import pickle
 import shutil
 import tempfile
-import urllib.request
 import zipfile
 from collections.abc import Callable
 from dataclasses import replace
@@ -19,48 +17,36 @@ from policylearn.data.packed import DataError, PackedGraphs
 from policylearn.data.root import VARIABLE
 
 Download = Callable[[str, Path], None]
-TIMEOUT_SECONDS = 60
+"""Writes what an address holds to a file."""
 
 
-def download_file(url: str, path: Path) -> None:
-    """Write what ``url`` holds to ``path``."""
-    request = urllib.request.Request(url, headers={"User-Agent": "policylearn"})
-    with urllib.request.urlopen(request, timeout=TIMEOUT_SECONDS) as reply, path.open("wb") as file:
-        shutil.copyfileobj(reply, file)
-
-
-def fetch(entry: Entry, root: Path, download: Download = download_file) -> Path:
+def fetch(entry: Entry, root: Path, download: Download | None = None) -> Path:
     """Put the packed file of a dataset into the data root and return its path.
 
-    Archives that lie in ``root/official`` are used as they are; the others are downloaded. A failure at any step
-    leaves the data root as it was.
-
-    Args:
-        entry: which dataset.
-        root: the data root.
-        download: gets an address and a path to write to; the one step that needs a network.
+    Files that lie in ``root/official`` are used as they are; the others are downloaded. A failure at any step leaves
+    the data root as it was. ``download`` takes the place of pooch, the one step that needs a network.
     """
     target = root / entry.file
-    unpack = entry.home.unpack
-    if unpack is None:
+    home = entry.home
+    if home.unpack is None:
         raise DataError(
             f"dataset '{entry.name}' is not in the data root and cannot be fetched by itself: convert the data of"
-            f" {entry.home.credit} ({entry.home.archive}) to the packed form with policylearn.data.pack_pyg or"
-            f" pack_networkx, and put it there as {target} (or point {VARIABLE} at the folder that holds it)"
+            f" {home.credit} ({home.archive}) to the packed form with policylearn.data.pack_pyg or pack_networkx, and"
+            f" put it there as {target} (or point {VARIABLE} at the folder that holds it)"
         )
     with tempfile.TemporaryDirectory(prefix="policylearn-") as scratch:
         folder = collect(entry, root, Path(scratch), download)
         try:
-            graphs = unpack(folder)
+            graphs = home.unpack(folder)
         except (OSError, LookupError, AttributeError, TypeError, pickle.UnpicklingError) as error:
             raise DataError(
-                f"dataset '{entry.name}': {entry.home.archive} is not laid out as expected"
+                f"dataset '{entry.name}': {home.archive} is not laid out as expected"
                 f" ({type(error).__name__}: {error}); it is incomplete or another version: fetch it again"
             ) from error
     check_size(entry, graphs)
-    extras = dict(graphs.extras) | {"origin": np.array(entry.home.archive)}
+    extras = dict(graphs.extras) | {"origin": np.array(home.archive)}
     try:
-        replace(graphs, extras=extras).validate(entry.home.archive).save(target)
+        replace(graphs, extras=extras).validate(home.archive).save(target)
     except OSError as error:
         raise DataError(
             f"dataset '{entry.name}' was fetched but cannot be written to {target} ({error});"
@@ -69,68 +55,73 @@ def fetch(entry: Entry, root: Path, download: Download = download_file) -> Path:
     return target
 
 
-def collect(entry: Entry, root: Path, scratch: Path, download: Download) -> Path:
+def collect(entry: Entry, root: Path, scratch: Path, download: Download | None) -> Path:
     """Bring the files of a home together in one folder: the archive's content and the index files."""
-    home, placed = entry.home, root / "official"
-    for name in home.by_hand:  # they lie at no address
-        if not (placed / entry.name / name).exists():
+    home, official = entry.home, root / "official"
+    by_hand = [official / entry.name / name for name in home.by_hand]  # they lie at no address
+    for path in by_hand:
+        if not path.exists():
             raise DataError(
-                f"dataset '{entry.name}' needs the file {placed / entry.name / name}: {name} belongs to"
-                f" {home.by_hand_from}; put it there"
+                f"dataset '{entry.name}' needs the file {path}, which belongs to {home.by_hand_from}; put it there"
             )
-    by_hand = placed / home.archive_name
-    archive = by_hand if by_hand.exists() else scratch / home.archive_name
-    if not archive.exists():
-        _download(entry, home.archive, archive, by_hand, root, download)
-    if home.sha256 is not None:
-        found = hashlib.sha256(archive.read_bytes()).hexdigest()
-        if found != home.sha256:
-            raise DataError(
-                f"dataset '{entry.name}': {archive.name} from {home.archive} has the sum {found} where {home.sha256} is"
-                " expected; it is damaged or another version: fetch it again"
-            )
-    folder = scratch / "content"
+    archive = retrieve(entry, home.archive, official / home.archive_name, scratch, root, download, home.sha256)
     try:
         with zipfile.ZipFile(archive) as content:
-            content.extractall(folder)
+            content.extractall(scratch / "content")
     except (zipfile.BadZipFile, EOFError) as error:
         raise DataError(
             f"{archive.name} from {home.archive} is not a readable zip archive ({error}); fetch it again, or save it"
-            f" by hand as {by_hand}"
+            f" by hand as {official / home.archive_name}"
         ) from error
-    folder = folder / home.folder
+    folder = scratch / "content" / home.folder
     if not folder.is_dir():
         raise DataError(f"{home.archive}: the archive holds no folder '{home.folder}'; it is not the official one")
     for address in home.indices:
-        name = address.rsplit("/", 1)[1]
-        by_hand = placed / entry.name / name
-        if by_hand.exists():
-            shutil.copy(by_hand, folder / name)
-        else:
-            _download(entry, address, folder / name, by_hand, root, download)
-    for name in home.by_hand:
-        shutil.copy(placed / entry.name / name, folder / name)
+        place = official / entry.name / address.rsplit("/", 1)[1]
+        by_hand.append(retrieve(entry, address, place, scratch, root, download))
+    for path in by_hand:
+        shutil.copy(path, folder)
     return folder
+
+
+def retrieve(
+    entry: Entry,
+    address: str,
+    place: Path,
+    scratch: Path,
+    root: Path,
+    download: Download | None,
+    sha256: str | None = None,
+) -> Path:
+    """The file at ``place``, or else downloaded to ``scratch``; its checksum must be ``sha256`` where that is known."""
+    import pooch  # takes a while, and is seldom needed
+
+    pooch.get_logger().setLevel("WARNING")
+    if place.exists() and sha256 is not None and (found := pooch.file_hash(str(place))) != sha256:
+        raise DataError(
+            f"{place}: its SHA-256 is {found}, not {sha256}; it is damaged or another version:"
+            " fetch it again or remove it"
+        )
+    downloader = None if download is None else lambda url, path, _: download(url, Path(path))
+    try:
+        folder = place.parent if place.exists() else scratch
+        return Path(pooch.retrieve(address, sha256, place.name, folder, downloader=downloader))
+    except OSError as error:  # refused and lost connections and timeouts are all OSErrors
+        raise DataError(
+            f"dataset '{entry.name}' is not in the data root and {address} cannot be reached ({error});"
+            f" with a network, save that file as {place}, or put the packed file there as {root / entry.file}"
+        ) from error
+    except ValueError as error:
+        raise DataError(f"dataset '{entry.name}', {address}: {error}; it is damaged or another version") from error
 
 
 def check_size(entry: Entry, graphs: PackedGraphs) -> None:
     """Raise unless graphs, nodes and edges are as many as the catalog says."""
     found = {"graphs": len(graphs), "nodes": len(graphs.x), "edges": graphs.edge_index.shape[1]}
-    expected = {"graphs": entry.graphs, "nodes": entry.nodes, "edges": entry.edges}
-    for what, number in expected.items():
-        if number is not None and found[what] != number:
+    for what, number in found.items():
+        expected = getattr(entry, what)
+        if expected is not None and number != expected:
             raise DataError(
-                f"dataset '{entry.name}' from {entry.home.archive} has {found[what]} {what} where {number} are"
+                f"dataset '{entry.name}' from {entry.home.archive} has {number} {what} where {expected} are"
                 " expected; the archive is damaged or another version, nothing was written: fetch it again"
             )
-
-
-def _download(entry: Entry, address: str, path: Path, by_hand: Path, root: Path, download: Download) -> None:
-    """Download one file, or say where to put it by hand."""
-    try:
-        download(address, path)
-    except OSError as error:  # URLError, refused and lost connections and timeouts are all OSErrors.
-        raise DataError(
-            f"dataset '{entry.name}' is not in the data root and {address} cannot be reached ({error});"
-            f" with a network, save that file as {by_hand}, or put the packed file there as {root / entry.file}"
-        ) from error

@@ -35,10 +35,6 @@ class BatchLoader:
         batch_size: graphs in a batch, at most.
         shuffle: a new order each epoch; otherwise as in ``indices``.
         seed: of the shuffle.
-        drop_last: leave out what does not fill a batch (on every rank).
-        bucket: sort pools of that many batches by graph size before cutting them, so that a batch holds graphs of
-            similar size; 0 leaves sizes mixed. The batches' own order is shuffled again.
-        parts: an epoch walks one part of the graphs, and so many epochs in a row walk all of them.
         rank: of this process.
         world_size: how many processes share the work.
     """
@@ -51,36 +47,21 @@ class BatchLoader:
         batch_size: int,
         shuffle: bool = False,
         seed: int = 0,
-        drop_last: bool = False,
-        bucket: int = 0,
-        parts: int = 1,
         rank: int = 0,
         world_size: int = 1,
     ) -> None:
-        if batch_size < 1 or parts < 1 or bucket < 0 or seed < 0:
-            raise DataError(
-                f"'batch_size' and 'parts' must be >= 1, 'bucket' and 'seed' >= 0"
-                f" (got {batch_size}, {parts}, {bucket} and {seed})"
-            )
+        if batch_size < 1 or seed < 0:
+            raise DataError(f"'batch_size' must be >= 1 and 'seed' >= 0 (got {batch_size} and {seed})")
         if not 0 <= rank < world_size:
             raise DataError(f"'rank' must lie in 0 .. world_size - 1 (got rank {rank} of {world_size})")
         kept = {name: one for name, one in graphs.structures.items() if name != FINGERPRINT}
         self.graphs = replace(graphs, structures=kept)
         self.indices = check_indices(graphs, np.arange(len(graphs)) if indices is None else indices)
-        self.batch_size = batch_size
-        self.shuffle = shuffle
-        self.seed = seed
-        self.drop_last = drop_last
-        self.bucket = bucket
-        self.parts = parts
-        self.rank = rank
-        self.world_size = world_size
+        if len(self.indices) < world_size:
+            raise DataError(f"{len(self.indices)} graphs do not give each of {world_size} ranks one; use fewer ranks")
+        self.batch_size, self.shuffle, self.seed = batch_size, shuffle, seed
+        self.rank, self.world_size = rank, world_size
         self.epoch = 0
-        if self._graphs_of_epoch() < world_size * (batch_size if drop_last else 1):
-            raise DataError(
-                f"{self._graphs_of_epoch()} graphs do not give each of {world_size} ranks a batch"
-                f"{f' of {batch_size}' if drop_last else ''}; use fewer ranks or a smaller batch"
-            )
 
     batch_sampler = None
     """Lightning looks for it on whatever has a sampler."""
@@ -95,50 +76,25 @@ class BatchLoader:
         return self
 
     def __len__(self) -> int:
-        return self._batches_in_all() // self.world_size
+        return -(-len(self.indices) // (self.batch_size * self.world_size))
 
     def __iter__(self) -> Iterator[Batch]:
-        from policylearn.data.batches import add_index, make_batch  # PyG takes two seconds, see `tensors`
+        from torch_geometric.data import Batch  # takes two seconds, see `tensors`
 
-        for rows in self.index_batches():
-            yield add_index(make_batch(self.graphs, rows), rows)
+        for tensors in self.tensors():
+            yield Batch(**tensors)
 
     def tensors(self) -> Iterator[dict[str, Tensor]]:
         """The same batches as tensors by name, for those who need not wait for PyG."""
         for rows in self.index_batches():
-            yield make_tensors(self.graphs, rows).named | {"index": torch.from_numpy(rows)}
+            yield make_tensors(self.graphs, rows) | {"index": torch.from_numpy(rows)}
 
     def index_batches(self) -> list[Array]:
         """Which graphs each batch of this epoch and rank holds, in order."""
-        count = self._batches_in_all()
-        turn, part = divmod(self.epoch, self.parts)
-        generator = np.random.default_rng([self.seed, turn])
+        count = len(self) * self.world_size
+        generator = np.random.default_rng([self.seed, self.epoch])
         order = generator.permutation(self.indices) if self.shuffle else self.indices
-        size = self._graphs_of_epoch()
-        # Parts are equally long: the last ones begin a little early where the graphs cannot be shared out evenly.
-        start = min(part * size, len(order) - size)
-        order = order[start : start + size]
-        if self.drop_last:
-            order = order[: count * self.batch_size]
-        elif len(order) < count:
+        if len(order) < count:
             order = np.concatenate([order, order[: count - len(order)]])
         cuts = np.arange(1, count) * len(order) // count
-        if self.bucket:
-            order = self._sort_pools(order, cuts)
-        batches = np.split(order, cuts)
-        if self.bucket and self.shuffle:
-            batches = [batches[i] for i in generator.permutation(count)]
-        return batches[self.rank :: self.world_size]
-
-    def _batches_in_all(self) -> int:
-        share = self.batch_size * self.world_size
-        full, rest = divmod(self._graphs_of_epoch(), share)
-        return (full + (rest > 0 and not self.drop_last)) * self.world_size
-
-    def _graphs_of_epoch(self) -> int:
-        return -(-len(self.indices) // self.parts)
-
-    def _sort_pools(self, order: Array, cuts: Array) -> Array:
-        size = self.graphs.num_nodes
-        pools = np.split(order, cuts[self.bucket - 1 :: self.bucket])
-        return np.concatenate([pool[np.argsort(size[pool], kind="stable")] for pool in pools])
+        return np.split(order, cuts)[self.rank :: self.world_size]

@@ -21,12 +21,7 @@ def build_metric(task: Task, *, loss: bool = False) -> Metric:
 
 
 def why_unscored(task: Task, y: Array) -> str | None:
-    """Why the metric of a task cannot be worked out over these targets, in words; None where it can.
-
-    Args:
-        task: what is predicted.
-        y: the targets of a part as they are stored, ``(R, K)`` or ``(R,)``.
-    """
+    """Why the metric of a task cannot be worked out over stored targets ``(R, K)`` or ``(R,)``; None where it can."""
     if not len(y):
         return "it has no rows"
     if task.kind == "classes":

@@ -35,10 +35,7 @@ class MoleculeGraph:
 class FeatureRows:
     """OGB's ids of an atom or bond as bytes, asked of OGB once for each kind: it searches lists of words.
 
-    Args:
-        look_up: OGB's own, from an RDKit atom or bond to a list of ids.
-        kind_of: all that OGB looks at.
-        dtype: of the ids.
+    ``look_up`` is OGB's own, from an RDKit atom or bond to a list of ids; ``kind_of`` gives all that it looks at.
     """
 
     def __init__(
@@ -49,16 +46,15 @@ class FeatureRows:
 
     def __getitem__(self, item: Any) -> bytes:
         kind = self.kind_of(item)
-        row = self.known.get(kind)
-        if row is None:
+        if kind not in self.known:
             try:
-                row = self.known[kind] = np.array(self.look_up(item), dtype=self.dtype).tobytes()
+                self.known[kind] = np.array(self.look_up(item), dtype=self.dtype).tobytes()
             except ValueError as error:
                 raise DataError(
                     f"bond {item.GetIdx()} has the stereo label {item.GetStereo()}, which OGB's features do not know;"
                     " remove that label from the SMILES"
                 ) from error
-        return row
+        return self.known[kind]
 
 
 def kind_of_atom(atom: Any) -> tuple[Any, ...]:
@@ -149,7 +145,7 @@ def without_valence_check(smiles: str) -> Chem.Mol | None:
 
 def rejection(smiles: str) -> str:
     """Why RDKit rejects ``smiles``, in its own words."""
-    core = re.split(r"[ \t]", smiles.strip(" \t\r\n"))[0]  # what follows a blank is a name or an extension
+    core = re.split(r"[ \t]", smiles.strip())[0]  # what follows a blank is a name or an extension
     foreign = next((sign for sign in core if not sign.isascii()), None)
     if foreign is not None:
         return f"{foreign!a} is no character of SMILES"
@@ -160,9 +156,14 @@ def rejection(smiles: str) -> str:
     if molecule is None:
         return parser_reason(log.messages if capture else "")
     with rdBase.BlockLogs():
-        problems = [problem.Message() for problem in Chem.DetectChemistryProblems(molecule)]
-    reasons = "; ".join(dict.fromkeys(problems))
-    return f"{reasons} (atoms count from 0)" if reasons else f"it cannot read on after {shown(core)}"
+        return chemistry_problems(molecule) or f"it cannot read on after {shown(core)}"
+
+
+def chemistry_problems(molecule: Chem.Mol | None) -> str:
+    """What RDKit finds wrong with a molecule that was read without its checks; empty for nothing."""
+    problems = [] if molecule is None else Chem.DetectChemistryProblems(molecule)
+    reasons = "; ".join(dict.fromkeys(problem.Message() for problem in problems))
+    return f"{reasons} (atoms count from 0)" if reasons else ""
 
 
 def parser_reason(log: str) -> str:
@@ -204,3 +205,13 @@ def featurise_molecule(molecule: Chem.Mol) -> MoleculeGraph:
 def featurise(smiles: str) -> MoleculeGraph:
     """Graph of a SMILES with OGB's features; a `DataError` says why a SMILES cannot be used."""
     return featurise_molecule(read_smiles(smiles))
+
+
+def count_walks(molecule: Chem.Mol, longest: int) -> list[float]:
+    """How many walks of 1, 2, ... ``longest`` bonds a molecule has."""
+    adjacency = Chem.GetAdjacencyMatrix(molecule)
+    walks, counts = np.ones(len(adjacency)), []
+    for _ in range(longest):
+        walks = adjacency @ walks
+        counts.append(float(walks.sum()))
+    return counts

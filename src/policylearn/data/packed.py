@@ -11,7 +11,7 @@ import numpy as np
 from policylearn.data.arrays import Array as Array
 from policylearn.data.arrays import DataError as DataError
 from policylearn.data.arrays import as_table as as_table
-from policylearn.data.arrays import check_finite, check_pointer
+from policylearn.data.arrays import check_finite, check_pointer, place
 from policylearn.data.arrays import read_arrays as read_arrays
 from policylearn.data.atomic import replacing
 from policylearn.data.structures import Structure, check_structures, structures_from_arrays, structures_to_arrays
@@ -25,7 +25,7 @@ class PackedGraphs:
 
     Args:
         x: node features of all graphs, one below the other.
-        edge_index: source and target of every directed edge, local ids.
+        edge_index: source and target of every directed edge.
         edge_attr: edge features, in the order of ``edge_index``; zero columns where there are none.
         node_ptr: where each graph's nodes start.
         edge_ptr: where each graph's edges start.
@@ -60,6 +60,12 @@ class PackedGraphs:
         """Directed edges of each graph, (G,)."""
         return np.diff(self.edge_ptr)
 
+    def global_edges(self) -> Array:
+        """Source and target of every edge with node ids that count through all graphs, ``(2, E)`` int64."""
+        first = np.repeat(self.node_ptr[:-1].astype(np.int64), self.num_edges)
+        ends: Array = self.edge_index + first
+        return ends
+
     @property
     def smiles(self) -> list[str] | None:
         """The molecules that the graphs were made from, where the file holds them."""
@@ -67,19 +73,29 @@ class PackedGraphs:
 
     def validate(self, source: str = "the graphs") -> PackedGraphs:
         """Return self, or raise a `DataError` that names the first graph that is wrong, its value and the remedy."""
-        self._check_types(source)
+        for name in ("x", "edge_index", "edge_attr", "y"):
+            values = getattr(self, name)
+            if values.ndim not in (1, 2) or values.dtype.kind not in "biuf":
+                raise DataError(
+                    f"{source}: '{name}' must hold numbers in one or two axes, got shape {values.shape} of"
+                    f" {values.dtype}; encode words as numbers and flatten further axes before packing"
+                )
+        edges = self.edge_index.shape[-1]
+        if self.edge_index.shape != (2, edges) or not np.issubdtype(self.edge_index.dtype, np.integer):
+            raise DataError(
+                f"{source}: 'edge_index' must hold integers of shape (2, E), got shape {self.edge_index.shape} of"
+                f" {self.edge_index.dtype}; transpose it, or make node ids whole numbers"
+            )
         check_pointer(self.node_ptr, len(self.x), "node_ptr", "x", source)
-        check_pointer(self.edge_ptr, self.edge_index.shape[-1], "edge_ptr", "edge_index", source)
-        if self.edge_index.ndim != 2 or self.edge_index.shape[0] != 2:
-            raise DataError(f"{source}: 'edge_index' must have shape (2, E), got {self.edge_index.shape}; transpose it")
+        check_pointer(self.edge_ptr, edges, "edge_ptr", "edge_index", source)
         if len(self.edge_ptr) != len(self.node_ptr):
             raise DataError(
                 f"{source}: 'node_ptr' describes {len(self)} graphs and 'edge_ptr' {len(self.edge_ptr) - 1};"
                 " give both one entry per graph and a final total"
             )
-        if len(self.edge_attr) != self.edge_index.shape[1]:
+        if len(self.edge_attr) != edges:
             raise DataError(
-                f"{source}: 'edge_attr' has {len(self.edge_attr)} rows for {self.edge_index.shape[1]} edges;"
+                f"{source}: 'edge_attr' has {len(self.edge_attr)} rows for {edges} edges;"
                 " give one row for each column of 'edge_index' (shape (E, 0) where there are no features)"
             )
         if len(self.y) not in (len(self), len(self.x)):
@@ -88,26 +104,12 @@ class PackedGraphs:
                 " give one row per graph, or one per node"
             )
         self._check_edges(source)
-        for name, values, pointer in (("x", self.x, self.node_ptr), ("edge_attr", self.edge_attr, self.edge_ptr)):
-            check_finite(values, pointer, name, source)
+        check_finite(self.x, self.node_ptr, "x", source)
+        check_finite(self.edge_attr, self.edge_ptr, "edge_attr", source)
         check_structures(self.structures, self.node_ptr, self.edge_ptr, source)
         if "smiles" in self.extras:
             check_smiles(self.extras["smiles"], len(self), source)
         return self
-
-    def _check_types(self, source: str) -> None:
-        for name in ("x", "edge_index", "edge_attr", "y"):
-            values = getattr(self, name)
-            if values.ndim not in (1, 2) or not (np.issubdtype(values.dtype, np.number) or values.dtype == bool):
-                raise DataError(
-                    f"{source}: '{name}' must hold numbers in one or two axes, got shape {values.shape} of"
-                    f" {values.dtype}; encode words as numbers and flatten further axes before packing"
-                )
-        if not np.issubdtype(self.edge_index.dtype, np.integer):
-            raise DataError(
-                f"{source}: 'edge_index' must hold integers, got {self.edge_index.dtype};"
-                " make node ids whole numbers before packing"
-            )
 
     def _check_edges(self, source: str) -> None:
         limit = np.repeat(self.num_nodes, self.num_edges)
@@ -115,11 +117,9 @@ class PackedGraphs:
         wrong = np.flatnonzero(((ids < 0) | (ids >= limit)).any(axis=0))
         if len(wrong):
             edge = int(wrong[0])
-            graph = int(np.searchsorted(self.edge_ptr, edge, side="right")) - 1
             raise DataError(
-                f"{source}: graph {graph}, edge {edge - int(self.edge_ptr[graph])} joins nodes"
-                f" {ids[0, edge]} and {ids[1, edge]}, but the graph has {self.num_nodes[graph]} nodes"
-                f" (ids 0 to {self.num_nodes[graph] - 1}); node ids must be local to their graph"
+                f"{source}: {place(edge, self.edge_ptr, 'edge')} joins nodes {ids[0, edge]} and {ids[1, edge]}, but the"
+                f" graph has {limit[edge]} nodes (ids 0 to {limit[edge] - 1}); node ids must be local to their graph"
             )
 
     def save(self, path: str | Path) -> None:
@@ -143,19 +143,11 @@ class PackedGraphs:
                 f"{path}: lacks {', '.join(missing)} (it holds {', '.join(sorted(arrays)) or 'nothing'});"
                 " the packed layout needs x, edge_index, edge_attr, node_ptr, edge_ptr and y"
             )
-        graphs = {name: real_numbers(arrays.pop(name), name, path) for name in GRAPH_ARRAYS}
+        graphs = {name: arrays.pop(name) for name in GRAPH_ARRAYS}
+        # numpy counts with signed integers; an unsigned one that is too large turns negative, and is refused
+        graphs = {name: one.astype(np.int64) if one.dtype == np.uint64 else one for name, one in graphs.items()}
         structures = structures_from_arrays(arrays, str(path))
         return PackedGraphs(**graphs, extras=arrays, structures=structures).validate(str(path))
-
-
-def real_numbers(values: Array, name: str, path: Path) -> Array:
-    """The array, or a `DataError` where it holds text or complex numbers.
-
-    Unsigned integers of 64 bits become signed ones, which numpy counts with; one that is too large turns negative.
-    """
-    if values.dtype.kind not in "biuf":
-        raise DataError(f"{path}: '{name}' holds {values.dtype}; store whole or real numbers")
-    return values.astype(np.int64) if values.dtype == np.uint64 else values
 
 
 def check_smiles(stored: Array, graphs: int, source: str) -> None:

@@ -43,7 +43,10 @@ def parent_of(smiles: str) -> Parent | None:
         atom.SetIntProp(PLACE, atom.GetIdx())
     choose, uncharge = tools()
     with rdBase.BlockLogs():
-        found = uncharge.uncharge(choose.choose(molecule))
+        part = choose.choose(molecule)
+        found = uncharge.uncharge(part)
+        if Chem.MolFromSmiles(Chem.MolToSmiles(found)) is None:
+            found = part  # a cyclopentadienyl anion, as in ferrocene, is no molecule without its charge
     same = found.GetNumAtoms() == molecule.GetNumAtoms() and all(
         one.GetFormalCharge() == other.GetFormalCharge()
         for one, other in zip(found.GetAtoms(), molecule.GetAtoms(), strict=True)

@@ -15,19 +15,23 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 from itertools import chain, islice
 from types import TracebackType
-from typing import Self, TypeVar
+from typing import ClassVar, Self, TypeVar
 
 import numpy as np
 from pebble import ProcessExpired, ProcessPool
+from rdkit import rdBase
 from threadpoolctl import threadpool_limits
 
 from policylearn.data.convert.stacking import pack_molecules
-from policylearn.data.molecule_cost import least_atoms, surely_quick
-from policylearn.data.molecules import MoleculeGraph, featurise, shown
+from policylearn.data.molecules import MoleculeGraph, count_walks, featurise, parse, shown
 from policylearn.data.packed import DataError, PackedGraphs
 from policylearn.data.parents import parent_of
+from policylearn.data.scaffolds import scaffold
 from policylearn.data.subset import join_graphs, take_graphs
 from policylearn.data.transforms import Transform, apply
+from policylearn.data.transforms.base import Structures
+from policylearn.data.transforms.descriptors import Descriptors
+from policylearn.data.transforms.fingerprint import Fingerprint
 from policylearn.data.worker_server import process_context
 
 AHEAD = 2
@@ -38,6 +42,12 @@ USUAL_SECONDS = 0.2
 """Time per molecule after which a chunk is tried again molecule by molecule."""
 FEW = 64
 """So many quick molecules are prepared before a process has started."""
+MOST_CHARACTERS = 1000
+MOST_ATOMS = 250
+WALK_BONDS = 5
+"""RDKit lists paths and connected parts of up to so many bonds."""
+MOST_WALKS = 50_000
+"""Walks of that length; drugs have some thousands, C60 has 15,000, seven metal atoms bonded to one another 54,000."""
 
 Item = TypeVar("Item")
 
@@ -55,6 +65,24 @@ class PreparedMolecules:
     graphs: PackedGraphs | None
     problems: dict[int, str]
     later: Sequence[int] = ()
+
+
+def surely_quick(smiles: str) -> bool:
+    """Whether a molecule has too few atoms and walks to keep RDKit busy for a second; most others are quick as well.
+
+    What is no SMILES is rejected at once, and so is quick. Atoms and bonds alone are read in time proportional to the
+    length of the text.
+    """
+    if len(smiles) > MOST_CHARACTERS:
+        return False
+    try:
+        with rdBase.BlockLogs():
+            molecule = parse(smiles, sanitize=False)
+    except UnicodeEncodeError:
+        return True
+    if molecule is None or molecule.GetNumAtoms() == 0:
+        return True
+    return bool(molecule.GetNumAtoms() <= MOST_ATOMS and count_walks(molecule, WALK_BONDS)[-1] <= MOST_WALKS)
 
 
 def prepare_molecules(
@@ -82,7 +110,7 @@ def prepare_molecules(
             used = text if parent is None else parent.smiles
             graph = featurise(used)
             if most_atoms is not None and len(graph.x) > most_atoms:
-                raise DataError(too_large(len(graph.x), most_atoms))
+                raise DataError(f"the molecule has {len(graph.x)} atoms, and up to {most_atoms} are accepted")
         except DataError as error:
             problems[position] = str(error)
         else:
@@ -100,31 +128,32 @@ def prepare_quick(
     smiles: Sequence[str], transforms: Sequence[Transform], parents: bool = False, most_atoms: int | None = None
 ) -> PreparedMolecules:
     """As `prepare_molecules`, for those that are `surely_quick` or surely too large; the others are left for later."""
-    unsure = {at: least_atoms(text) for at, text in enumerate(smiles) if not surely_quick(text)}
-    problems = {at: too_large(size, most_atoms) for at, size in unsure.items() if most_atoms and size > most_atoms}
-    places = [at for at in range(len(smiles)) if at not in unsure]
+    places = [at for at, text in enumerate(smiles) if surely_quick(text)]
     found = prepare_molecules([smiles[at] for at in places], transforms, parents, most_atoms)
-    problems |= {places[at]: one for at, one in found.problems.items()}
-    return PreparedMolecules(found.graphs, problems, [at for at in unsure if at not in problems])
+    problems = {places[at]: one for at, one in found.problems.items()}
+    later = sorted(set(range(len(smiles))) - set(places))
+    for at in later if most_atoms else ():
+        if (atoms := least_atoms(smiles[at])) > (most_atoms or 0):
+            problems[at] = f"the molecule has {atoms} atoms, and up to {most_atoms} are accepted"
+    return PreparedMolecules(found.graphs, problems, [at for at in later if at not in problems])
 
 
-def too_large(atoms: int, most: int) -> str:
-    """The problem of a molecule with too many atoms."""
-    return f"the molecule has {atoms} atoms, and up to {most} are accepted"
+def least_atoms(smiles: str) -> int:
+    """Atoms without hydrogens, found quickly; 0 for several parts, of which only the largest may count."""
+    try:
+        with rdBase.BlockLogs():
+            molecule = None if "." in smiles else parse(smiles, sanitize=False)
+    except UnicodeEncodeError:
+        return 0
+    return 0 if molecule is None else sum(atom.GetAtomicNum() > 1 for atom in molecule.GetAtoms())
 
 
 class MoleculePool:
     """Worker processes that prepare molecules; one that exceeds the time limit is ended and replaced.
 
     Molecules that may take long wait for a process of their own, so that the other processes go on with the rest. Use
-    it as a context: its processes start with the first task and end with the block.
-
-    Args:
-        transforms: that a training has fitted.
-        workers: processes.
-        parents: as in `prepare_molecules`.
-        seconds: time limit of one molecule.
-        most_atoms: as in `prepare_molecules`.
+    it as a context: its processes start with the first task and end with the block. ``seconds`` is the time limit of
+    one molecule; the other arguments are those of `prepare_molecules`.
     """
 
     def __init__(
@@ -138,22 +167,21 @@ class MoleculePool:
     ) -> None:
         if workers < 1:
             raise DataError(f"'workers' must be >= 1 (got {workers})")
-        self.seconds, self._begin = seconds, (tuple(transforms), parents, most_atoms)
-        self._workers = self._pool(workers)
-        self._slow_lane = self._pool(1)
-
-    def _pool(self, workers: int) -> ProcessPool:
-        return ProcessPool(workers, initializer=_begin, initargs=self._begin, context=process_context())
+        self.seconds, self._settings = seconds, (tuple(transforms), parents, most_atoms)
+        self._workers = ProcessPool(workers, initializer=_begin, context=process_context())
+        self._slow_lane = ProcessPool(1, initializer=_begin, context=process_context())
 
     def submit(self, smiles: Sequence[str]) -> Future[PreparedMolecules]:
         """Begin to prepare some molecules: those that are surely quick."""
         limit = min(self.seconds, 1.0) + USUAL_SECONDS * len(smiles)
-        future: Future[PreparedMolecules] = self._workers.schedule(_prepare_quick, args=[list(smiles)], timeout=limit)
+        task = [list(smiles), *self._settings]
+        future: Future[PreparedMolecules] = self._workers.schedule(prepare_quick, args=task, timeout=limit)
         return future
 
     def submit_alone(self, smiles: str) -> Future[PreparedMolecules]:
         """Begin to prepare one molecule that may take long, once those before it are done."""
-        future: Future[PreparedMolecules] = self._slow_lane.schedule(_prepare, args=[[smiles]], timeout=self.seconds)
+        task = [[smiles], *self._settings]
+        future: Future[PreparedMolecules] = self._slow_lane.schedule(prepare_molecules, args=task, timeout=self.seconds)
         return future
 
     def result(self, smiles: Sequence[str], begun: Future[PreparedMolecules]) -> PreparedMolecules:
@@ -164,23 +192,18 @@ class MoleculePool:
     def complete(
         self, smiles: Sequence[str], found: PreparedMolecules, alone: Mapping[int, Future[PreparedMolecules]]
     ) -> PreparedMolecules:
-        """All molecules, of which some were tried alone.
-
-        Args:
-            smiles: of all.
-            found: the others.
-            alone: what `submit_alone` began, by position.
-        """
+        """All molecules: those ``found``, and those that `submit_alone` began, by position."""
         if not alone:
             return found
-        tried = {at: self._outcome(smiles[at], begun) for at, begun in alone.items()}
+        tried = {at: self.outcome(smiles[at], begun) for at, begun in alone.items()}
         problems = found.problems | {at: one.problems[0] for at, one in tried.items() if one.graphs is None}
         added = {at: one.graphs for at, one in tried.items() if one.graphs is not None}
         places = [at for at in range(len(smiles)) if at not in alone and at not in problems] + list(added)
         graphs = join_graphs([one for one in (found.graphs, *added.values()) if one is not None])
         return PreparedMolecules(None if graphs is None else take_graphs(graphs, np.argsort(places)), problems)
 
-    def _outcome(self, smiles: str, begun: Future[PreparedMolecules]) -> PreparedMolecules:
+    def outcome(self, smiles: str, begun: Future[PreparedMolecules]) -> PreparedMolecules:
+        """What `submit_alone` has found; a problem where it exceeded the time limit."""
         try:
             return begun.result()
         except TimeoutError:
@@ -194,9 +217,10 @@ class MoleculePool:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
         if kind is None:
-            for pool in (self._workers, self._slow_lane):
-                pool.close()  # type: ignore[no-untyped-call]
-                pool.join()
+            self._workers.close()  # type: ignore[no-untyped-call]
+            self._slow_lane.close()  # type: ignore[no-untyped-call]
+            self._workers.join()
+            self._slow_lane.join()
         else:
             self.stop()
 
@@ -205,6 +229,32 @@ class MoleculePool:
         for pool in (self._workers, self._slow_lane):
             pool.stop()  # type: ignore[no-untyped-call]
             pool.join()
+
+
+def find_slow(smiles: Sequence[str], *, parents: bool, seconds: float = SECONDS) -> dict[int, str]:
+    """Why molecules take too long for a training, by position; only those that are not `surely_quick` are tried."""
+    unsure = [at for at, text in enumerate(smiles) if not surely_quick(text)]
+    if not unsure:
+        return {}
+    with MoleculePool([AllOfRDKit()], 1, parents=parents, seconds=seconds) as pool:
+        tried = {at: pool.submit_alone(smiles[at]) for at in unsure}
+        found = {at: pool.outcome(smiles[at], begun).problems for at, begun in tried.items()}
+    return {at: problems[0] for at, problems in found.items() if problems}
+
+
+@dataclass(frozen=True)
+class AllOfRDKit(Transform):
+    """Computes what a training may ask RDKit for, and keeps nothing of it."""
+
+    name: ClassVar[str] = "all_of_rdkit"
+
+    def compute(self, graphs: PackedGraphs) -> Structures:
+        """No structures."""
+        Descriptors().compute(graphs)
+        Fingerprint().compute(graphs)
+        for text in graphs.smiles or ():
+            scaffold(text)
+        return {}
 
 
 def quick_part(smiles: Sequence[str], begun: Future[PreparedMolecules]) -> PreparedMolecules:
@@ -226,14 +276,8 @@ def prepare_in_order(
     """Each chunk with its molecules, in the order of the chunks, while further ones are being prepared.
 
     At most ``workers + AHEAD`` chunks are held at a time, so memory does not grow with their number. One chunk of few
-    molecules is prepared in this process, which takes less time than to start another, unless one may take long.
-
-    Args:
-        chunks: read as they are needed.
-        smiles_of: the molecules of a chunk.
-        transforms: that a training has fitted.
-        workers: processes, each molecule with a time limit; 0 prepares everything in this one, without a limit.
-        parents: as in `prepare_molecules`.
+    molecules is prepared in this process, which takes less time than to start another, unless one may take long. With
+    0 ``workers`` everything is prepared in this process, without a time limit.
     """
     if workers == 0:
         for chunk in chunks:
@@ -244,9 +288,6 @@ def prepare_in_order(
     pending: deque[tuple[Item, Future[PreparedMolecules]]] = deque()
     with MoleculePool(transforms, workers, parents=parents) as pool:
 
-        def begin(chunk: Item) -> tuple[Item, Future[PreparedMolecules]]:
-            return chunk, pool.submit(smiles_of(chunk))
-
         def finished(chunk: Item, begun: Future[PreparedMolecules]) -> tuple[Item, PreparedMolecules]:
             return chunk, pool.result(smiles_of(chunk), begun)
 
@@ -256,23 +297,17 @@ def prepare_in_order(
             yield finished(first[0], here)
             return
         for chunk in chain(first, every):
-            pending.append(begin(chunk))
+            pending.append((chunk, pool.submit(smiles_of(chunk))))
             if len(pending) >= workers + AHEAD:
                 yield finished(*pending.popleft())
         while pending:
             yield finished(*pending.popleft())
 
 
-_settings: tuple[tuple[Transform, ...], bool, int | None] = (), False, None
-"""Of a worker process, sent to it once."""
-
-
-def _begin(transforms: tuple[Transform, ...], parents: bool, most_atoms: int | None) -> None:
-    global _settings
+def _begin() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all processes; the first one ends the others
     threadpool_limits(1)  # the variables that BLAS reads are read already
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    _settings = transforms, parents, most_atoms
 
 
 def _end_with_parent() -> None:
@@ -281,11 +316,3 @@ def _end_with_parent() -> None:
     if parent is not None:
         parent.join()
         os._exit(1)
-
-
-def _prepare(smiles: Sequence[str]) -> PreparedMolecules:
-    return prepare_molecules(smiles, *_settings)
-
-
-def _prepare_quick(smiles: Sequence[str]) -> PreparedMolecules:
-    return prepare_quick(smiles, *_settings)

@@ -18,6 +18,7 @@ from rdkit import Chem
 from rdkit.Chem import rdMolDescriptors
 
 from policylearn.data.arrays import Array
+from policylearn.data.molecules import count_walks
 
 # RDKit's type stubs leave these modules without types.
 Descriptors: Any = import_module("rdkit.Chem.Descriptors")
@@ -88,10 +89,5 @@ def characteristic_polynomial(molecule: Chem.Mol) -> Array:
 
 def longest_paths(molecule: Chem.Mol) -> int:
     """Up to which length a molecule has few enough walks, and so paths, to list them all."""
-    adjacency = Chem.GetAdjacencyMatrix(molecule)
-    walks = np.ones(len(adjacency))
-    for length in range(1, max(PATH_LENGTHS.values()) + 1):
-        walks = adjacency @ walks
-        if walks.sum() > MOST_WALKS:
-            return length - 1
-    return max(PATH_LENGTHS.values())
+    walks = count_walks(molecule, max(PATH_LENGTHS.values()))
+    return next((length for length, count in enumerate(walks) if count > MOST_WALKS), len(walks))

@@ -9,9 +9,11 @@ VARIABLE = "POLICYLEARN_DATA"
 
 
 def data_root() -> Path:
-    """The folder of the packed datasets: ``POLICYLEARN_DATA``, else a cache folder in the user's home."""
+    """The folder of the packed datasets: ``POLICYLEARN_DATA``, else `cache_folder`."""
     stated = os.environ.get(VARIABLE)
-    if stated:
-        return Path(stated).expanduser()
-    cache = os.environ.get("XDG_CACHE_HOME")
-    return (Path(cache).expanduser() if cache else Path.home() / ".cache") / "policylearn"
+    return Path(stated).expanduser() if stated else cache_folder()
+
+
+def cache_folder() -> Path:
+    """``policylearn`` in the user's cache folder."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "policylearn"

@@ -25,19 +25,13 @@ def scaffold_split(
 
     Cores are taken from the most to the least common (ties: the one seen last first); a core goes to training while it
     fits there, else to validation while it fits there, else to test.
-
-    Args:
-        smiles: a molecule a graph.
-        fractions: of training, validation and test; they sum to 1.
-        source: for messages.
     """
     check_fractions(fractions)
     groups = scaffold_groups(smiles, source)
     total = len(smiles)
     limits = (fractions[0] * total, (fractions[0] + fractions[1]) * total)
-    train: list[int] = []
-    valid: list[int] = []
-    test: list[int] = []
+    found: tuple[list[int], ...] = [], [], []
+    train, valid, test = found
     for group in sorted(groups.values(), key=lambda rows: (len(rows), rows[0]), reverse=True):
         if len(train) + len(group) <= limits[0]:
             train += group
@@ -45,7 +39,7 @@ def scaffold_split(
             valid += group
         else:
             test += group
-    parts = (np.sort(np.array(part, dtype=np.int64)) for part in (train, valid, test))
+    parts = (np.sort(np.array(part, dtype=np.int64)) for part in found)
     return Split(*parts).validate(total, f"{source}, scaffold split")
 
 
@@ -62,16 +56,7 @@ def with_rare_labels(split: Split, smiles: Sequence[str], labels: Array, source:
     """A scaffold split whose parts hold more of the labels, where there is one; else the split as it is.
 
     Cores stay together. They are cut into ten folds with like shares of the labels, of which one validates and one
-    tests: those that leave the fewest labels out of a part.
-
-    Args:
-        split: the usual one, which stays where all of its parts hold every label.
-        smiles: a molecule per row.
-        labels: one column per target; NaN where it is not known.
-        source: for messages.
-
-    Shapes:
-        labels ``(R, K)``.
+    tests: those that leave the fewest labels out of a part. ``labels`` ``(R, K)`` are NaN where they are not known.
     """
     missing = count_missing(split, labels)
     groups = scaffold_groups(smiles, source) if missing else {}
@@ -124,9 +109,7 @@ def rarest_labels(labels: Array) -> Array:
 def scaffold(smiles: str, source: str = "the molecule") -> str:
     """The Bemis-Murcko core of a molecule as SMILES, with chirality; '' without rings.
 
-    Args:
-        smiles: the molecule; more bonds than a valence allows are let through, since molhiv and tox21 hold such.
-        source: for messages.
+    More bonds than a valence allows are let through, since molhiv and tox21 hold such.
     """
     molecule: Any = Chem.MolFromSmiles(smiles) or without_valence_check(smiles)
     if molecule is None or not molecule.GetNumAtoms():

@@ -13,15 +13,9 @@ PARTS = ("train", "valid", "test")
 
 @dataclass(frozen=True)
 class Split:
-    """Graph indices of the three parts.
+    """Graph indices of the three parts, each ``(n,)`` int64.
 
-    Args:
-        train: what the weights are fitted on; never empty.
-        valid: what settings and epochs are chosen on.
-        test: what is reported. In k-fold protocols without a third part it equals ``valid``.
-
-    Shapes:
-        each ``(n,)`` int64.
+    In k-fold protocols without a third part, ``test`` equals ``valid``.
     """
 
     train: Array
@@ -116,14 +110,7 @@ def stratified_folds(labels: Array, k: int = 10, shuffle: bool = True, seed: int
 def rotating_folds(n: int, k: int, *, labels: Array | None = None, seed: int = 0) -> tuple[Split, ...]:
     """K folds of any data: each is the test part once, the one after it validates, and the rest trains.
 
-    Args:
-        n: how many graphs.
-        k: number of folds, at least 3.
-        labels: of one yes/no or class target, whose shares are kept in every fold; None for numbers and many targets.
-        seed: of the order.
-
-    Shapes:
-        labels ``(n,)``; NaN is a label of its own.
+    ``labels`` ``(n,)`` of one yes/no or class target keep their shares in every fold; NaN is a label of its own.
     """
     from sklearn.model_selection import KFold, StratifiedKFold
 

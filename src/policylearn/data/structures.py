@@ -9,7 +9,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from policylearn.data.arrays import Array, DataError, check_finite, check_pointer
+from policylearn.data.arrays import Array, DataError, check_finite, check_pointer, place
 
 StructureLevel = Literal["node", "edge", "graph"]
 LEVELS: tuple[str, ...] = get_args(StructureLevel)
@@ -52,12 +52,6 @@ class Structure:
         return self.ptr
 
 
-def find_pointer(name: str, structures: Mapping[str, Structure], node_ptr: Array, edge_ptr: Array) -> Array:
-    """Where the rows of a level or of a named structure start."""
-    level = Structure(node_ptr, name) if name in ("node", "edge") else structures[name]  # type: ignore[arg-type]
-    return level.pointer(node_ptr, edge_ptr)
-
-
 def check_structures(structures: Mapping[str, Structure], node_ptr: Array, edge_ptr: Array, source: str) -> None:
     """Raise a `DataError` that names the first structure that is wrong, the graph, the value and the remedy."""
     check_pointers(structures, node_ptr, edge_ptr, source)
@@ -77,12 +71,12 @@ def check_pointers(structures: Mapping[str, Structure], node_ptr: Array, edge_pt
     """Raise where a structure has no fit name, no numbers, or another number of rows or graphs than it should."""
     for name, structure in structures.items():
         check_name(name, source)
-        label = f"{source}: structure '{name}'"
+        label, values = f"{source}: structure '{name}'", structure.values
         if isinstance(structure.ptr, str) and structure.ptr not in LEVELS:
             raise DataError(f"{label}: 'ptr' must be node, edge, graph or a list of starts (got {structure.ptr!r})")
-        pointer, values = structure.pointer(node_ptr, edge_ptr), structure.values
-        if values.ndim == 0 or not (np.issubdtype(values.dtype, np.number) or values.dtype == bool):
+        if values.ndim == 0 or values.dtype.kind not in "biuf":
             raise DataError(f"{label} must hold rows of numbers, got shape {values.shape} of {values.dtype}")
+        pointer = structure.pointer(node_ptr, edge_ptr)
         check_pointer(pointer, len(values), f"{name}: ptr", name, source)
         if len(pointer) != len(node_ptr):
             raise DataError(
@@ -103,24 +97,22 @@ def check_name(name: str, source: str) -> None:
 
 
 def _check_ids(name: str, structures: Mapping[str, Structure], node_ptr: Array, edge_ptr: Array, source: str) -> None:
-    structure = structures[name]
-    target = structure.points_to
-    label = f"{source}: structure '{name}'"
-    if target not in ("node", "edge") and target not in structures:
-        known = ", ".join(["node", "edge", *structures])
-        raise DataError(f"{label} points to '{target}', which is not there; it can point to {known}")
+    structure, label = structures[name], f"{source}: structure '{name}'"
+    pointers = {"node": node_ptr, "edge": edge_ptr}
+    pointers |= {other: one.pointer(node_ptr, edge_ptr) for other, one in structures.items()}
+    target = str(structure.points_to)
+    if target not in pointers:
+        raise DataError(f"{label} points to '{target}', which is not there; it can point to {', '.join(pointers)}")
     if not np.issubdtype(structure.values.dtype, np.integer):
         raise DataError(f"{label} points to '{target}' and must hold integers, got {structure.values.dtype}")
-    pointer = structure.pointer(node_ptr, edge_ptr)
-    limit = np.repeat(np.diff(find_pointer(str(target), structures, node_ptr, edge_ptr)), np.diff(pointer))
+    limit = np.repeat(np.diff(pointers[target]), np.diff(pointers[name]))
     ids = _flat(structure.values).astype(np.int64)
     wrong = np.argwhere((ids < 0) | (ids >= limit[:, None]))
     if len(wrong):
         row, column = (int(i) for i in wrong[0])
-        graph = int(np.searchsorted(pointer, row, side="right")) - 1
         raise DataError(
-            f"{label}: graph {graph}, row {row - int(pointer[graph])} points to {target} {ids[row, column]}, but the"
-            f" graph has {limit[row]} of them; ids must be local to their graph"
+            f"{label}: {place(row, pointers[name])} points to {target} {ids[row, column]}, but the graph has"
+            f" {limit[row]} of them; ids must be local to their graph"
         )
 
 

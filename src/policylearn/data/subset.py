@@ -8,20 +8,20 @@ from typing import Any
 
 import numpy as np
 
+from policylearn.data.arrays import pointer
 from policylearn.data.packed import Array, DataError, PackedGraphs, smiles_bytes
 from policylearn.data.structures import Structure
 
 
-def gather(pointer: Array, rows: Array) -> tuple[Array, Array]:
+def gather(ptr: Array, rows: Array) -> tuple[Array, Array]:
     """Where the chosen graphs' entries lie, one after the other, and the pointer of the result.
 
     Shapes:
-        pointer ``(G + 1,)``, rows ``(R,)`` -> ``(total,)`` and ``(R + 1,)``, int64.
+        ptr ``(G + 1,)``, rows ``(R,)`` -> ``(total,)`` and ``(R + 1,)``, int64.
     """
-    starts = pointer.take(rows).astype(np.int64)
-    counts = pointer.take(rows + 1) - starts
-    result = np.zeros(len(rows) + 1, dtype=np.int64)
-    np.cumsum(counts, out=result[1:])
+    starts = ptr.take(rows).astype(np.int64)
+    counts = ptr.take(rows + 1) - starts
+    result = pointer(counts)
     return np.arange(result[-1]) + np.repeat(starts - result[:-1], counts), result
 
 
@@ -126,5 +126,4 @@ def join_structures(parts: Sequence[Mapping[str, Structure]]) -> dict[str, Struc
 
 def join_pointers(pointers: Sequence[Any]) -> Array:
     """Where each graph's rows start, of consecutive lists of graphs."""
-    counts = np.concatenate([np.diff(pointer) for pointer in pointers])
-    return np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+    return pointer(np.concatenate([np.diff(each) for each in pointers]))

@@ -93,14 +93,10 @@ class Task:
         return output if self.scaling is None else self.scaling.invert(output)
 
     def loss_terms(self, output: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
-        """The loss of every label and whether the label is there.
-
-        Args:
-            output: what the network gave, ``(R, outputs)``.
-            y: the targets as stored, ``(R, K)``, or ``(R,)`` class ids.
+        """The loss of every label, 0 for a missing one, and whether the label is there.
 
         Shapes:
-            both results ``(R, K)`` (`classes`: ``(R, 1)``); a missing label has loss 0.
+            output ``(R, outputs)``, y as stored ``(R, K)`` or ``(R,)``; results ``(R, K)`` (`classes`: ``(R, 1)``).
         """
         import torch
         from torch.nn import functional

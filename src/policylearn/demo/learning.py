@@ -108,16 +108,10 @@ class LearningConfig:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """Where a training stands.
+    """Where a training stands: shares of the test graphs that are told right, or have a pick in every component.
 
-    Args:
-        step: training steps made.
-        seconds: that they took, evaluations left out.
-        cpu_seconds: of the processor, likewise.
-        loss: mean over the steps since the last evaluation.
-        accuracy: share of the test graphs that are told right, with the best picks (or the random policy's).
-        coverage: share of them with a pick in every component, with the same picks.
-        sampled_coverage: the same with drawn picks.
+    Both are with the best picks (or the random policy's), ``sampled_coverage`` with drawn ones. Seconds leave
+    evaluations out; the loss is the mean over the steps since the last evaluation.
     """
 
     step: int
@@ -141,11 +135,6 @@ class Learned:
     curve: tuple[Evaluation, ...]
     model: SubgraphGNN
 
-    @property
-    def reached(self) -> Evaluation | None:
-        """Where the goal was reached to stay, see `first_settled`."""
-        return first_settled(self.curve, self.config)
-
 
 def first_settled(curve: Sequence[Evaluation], config: LearningConfig) -> Evaluation | None:
     """The first of ``config.settled`` evaluations in a row at the goal (at least one); None if there is no such row."""
@@ -159,11 +148,10 @@ def first_settled(curve: Sequence[Evaluation], config: LearningConfig) -> Evalua
 def learn(config: LearningConfig, report: Callable[[int, float, Evaluation | None], None] | None = None) -> Learned:
     """Train on fresh random graphs, a new batch each step, and evaluate on unseen ones.
 
-    Args:
-        config: what and how.
-        report: told of each step, its loss, and of the newest evaluation.
+    ``report`` is told of each step, its loss, and of the newest evaluation.
     """
-    model, task = new_model(config), csl_task(config.classes)
+    model = new_model(config)
+    task = Task("classes", "cross_entropy", "accuracy", classes=tuple(map(str, range(config.classes))))
     optimiser = torch.optim.Adam(model.parameters(), lr=config.learning_rate, eps=config.epsilon, fused=True)
     rate = warmup_cosine(config.steps, WARMUP) if config.schedule == "cosine" else lambda _step: 1.0
     rates = LambdaLR(optimiser, rate)
@@ -216,12 +204,9 @@ def evaluate(model: SubgraphGNN, config: LearningConfig, test: Batch) -> tuple[f
 
 
 def covered(selection: Selection, component: Tensor, components: int) -> Tensor:
-    """Whether the picks of each graph reach all of its components, ``(G,)``.
+    """Whether the picks of each graph, all of them made, reach all of its ``components``, ``(G,)``.
 
-    Args:
-        selection: the picks, all steps of all graphs made.
-        component: the component of each node of the batch, 0 to ``components - 1``, ``(N,)``.
-        components: how many each graph has.
+    ``component`` is that of each node of the batch, 0 to ``components - 1``, ``(N,)``.
     """
     reached = torch.zeros(selection.roots.shape[1], components, dtype=torch.bool, device=component.device)
     part = component[selection.roots]  # (T, G)
@@ -234,17 +219,14 @@ def share_covered(selection: Selection, batch: Batch, config: LearningConfig) ->
     return float(covered(selection, batch.component, config.components).double().mean())
 
 
-def fresh_graphs(config: LearningConfig, stream: int, size: int) -> Iterator[Batch]:
+def fresh_graphs(config: LearningConfig, stream: int, size: int, *, shuffle: bool = True) -> Iterator[Batch]:
     """New graphs without end, ``size`` at a time; ``component`` says which one each node is in.
 
-    Args:
-        config: which graphs, and the seed.
-        stream: 0 to train, 1 to test, 2 for the norms; streams share nothing.
-        size: graphs of a batch.
+    Streams share nothing: 0 is to train, 1 to test, 2 for the norms, 3 for pictures.
     """
     generator = np.random.default_rng([config.seed, stream])
     while True:
-        graphs = csl_unions(config.n, config.components, size, generator)
+        graphs = csl_unions(config.n, config.components, size, generator, shuffle=shuffle)
         batch = make_batch(graphs, range(size))
         batch.component = torch.from_numpy(graphs.extras["component"])
         yield batch
@@ -253,9 +235,8 @@ def fresh_graphs(config: LearningConfig, stream: int, size: int) -> Iterator[Bat
 def new_model(config: LearningConfig) -> SubgraphGNN:
     """The untrained model of a configuration; the weights depend on the seed alone."""
     learned = config.method in ESTIMATORS
-    selection: dict[str, Any] = {"name": "learned" if learned else config.method}
+    selection: dict[str, Any] = {"name": "learned", "estimator": config.method} if learned else {"name": config.method}
     selection |= {"picks": config.components} if config.method not in ("none", "full") else {}
-    selection |= {"estimator": config.method} if learned else {}
     selection |= {"tau": config.tau} if config.method == "straight_through" else {}
     selection |= {"seed": config.seed} if config.method == "random" else {}
     settings = {
@@ -268,8 +249,3 @@ def new_model(config: LearningConfig) -> SubgraphGNN:
         model = accelerate(build_model(settings=settings, inputs=Inputs(outputs=config.classes)))
     assert isinstance(model, SubgraphGNN)
     return model
-
-
-def csl_task(classes: int) -> Task:
-    """Which of the classes a graph is."""
-    return Task("classes", "cross_entropy", "accuracy", classes=tuple(map(str, range(classes))))

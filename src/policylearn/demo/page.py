@@ -1,4 +1,4 @@
-"""The demo's pictures and page: joins what was trained with how it is shown."""
+"""The demo's page: joins what was trained with how it is shown."""
 
 from __future__ import annotations
 
@@ -10,21 +10,9 @@ import numpy as np
 import torch
 from torch_geometric.data import Batch
 
-from policylearn.data import make_batch
-from policylearn.data.synthetic import csl_unions
-from policylearn.demo.learning import Learned, LearningConfig, LearningMethod, covered
-from policylearn.explain import (
-    Chart,
-    HtmlReport,
-    Panel,
-    Picture,
-    Trace,
-    TracePanel,
-    draw_charts,
-    draw_panels,
-    trace,
-    write_report,
-)
+from policylearn.demo.learning import Learned, LearningConfig, LearningMethod, covered, fresh_graphs
+from policylearn.explain import HtmlReport, TracePanel, trace_selection, write_report
+from policylearn.explain.charts import lines
 
 SHOWN = 50
 """Graphs among which the one to show is looked for."""
@@ -36,57 +24,36 @@ def write_demo(
     headings: Sequence[str],
     rows: Sequence[Sequence[str]],
     folder: Path,
-) -> list[Path]:
-    """Write the pictures and the page into a folder, and say where they are.
-
-    Args:
-        runs: what was trained, the learned policy last.
-        names: what the methods are called.
-        headings: of the table.
-        rows: of the table.
-        folder: where to.
-    """
+) -> Path:
+    """Write the page into a folder, and say where it is; the learned policy is the last of the runs."""
     config = runs[-1].config
     batch, graph = graph_to_show(runs)
-    traces = [trace(run.model, batch, graph) for run in runs]
+    ring_of = batch.component[int(batch.ptr[graph]) : int(batch.ptr[graph + 1])].tolist()
     truth = int(batch.y[graph])
     panels = []
-    for run, (found, named) in zip(runs, traces, strict=True):
-        of_node = batch.component[int(batch.ptr[graph]) : int(batch.ptr[graph + 1])].tolist()
-        seen = [len({of_node[node] for node in found.picks[:step]}) for step in range(len(found.picks) + 1)]
+    for run in runs:
+        with torch.no_grad():
+            selection = run.model.select(batch)
+            named = int(run.model.predict(batch, selection)[graph].argmax())
+        found = trace_selection(selection, batch, graph)
+        seen = [len({ring_of[node] for node in found.picks[:step]}) for step in range(len(found.picks) + 1)]
         verdict = "right" if named == truth else f"wrong, it is {truth}"
         notes = [f"marks in {rings} of {config.components} rings" for rings in seen]
         notes[-1] += f"; names class {named}: {verdict}"
         panels.append(TracePanel(names[run.config.method], found, notes[-1], notes[1:]))
-
-    learned = panels[-1]
-    pictures = [
-        Picture(
-            draw_steps(learned.trace, folder / "picks.png"),
-            "The learned policy, pick by pick: colours are its probabilities before the pick, numbers the picks so far."
-            " Where a ring is dark, it no longer looks.",
-        ),
-        Picture(
-            draw_panels([last_state(panel) for panel in panels], folder / "side_by_side.png", columns=len(panels)),
-            "All picks, side by side; the learned policy's colours are its probabilities before the last pick.",
-        ),
-        Picture(draw_progress(runs, names, folder / "accuracy.png"), "Accuracy and coverage on unseen graphs."),
-    ]
-    page = write_report(
-        HtmlReport(
-            title="Learning where to look",
-            introduction=introduction(config),
-            headings=headings,
-            rows=rows,
-            panels=panels,
-            panels_note="One of the first graphs on which random picks miss a ring, as they do on"
-            f" {1 - config.n**config.components / comb(config.n * config.components, config.components):.0%} of all."
-            " Colours are the learned policy's probabilities before each pick; the newest pick is ringed in red.",
-            pictures=pictures,
-        ),
-        folder / "report.html",
+    missed = 1 - config.n**config.components / comb(config.n * config.components, config.components)
+    report = HtmlReport(
+        title="Learning where to look",
+        introduction=introduction(config),
+        headings=headings,
+        rows=rows,
+        panels=panels,
+        panels_note=f"One of the first graphs on which random picks miss a ring, as they do on {missed:.0%} of all."
+        " Colours are the learned policy's probabilities before each pick; where a ring is dark, it no longer looks."
+        " The newest pick is ringed in red.",
+        charts=[progress_chart(runs, names, name) for name in ("accuracy", "coverage")],
     )
-    return [page, *(picture.path for picture in pictures)]
+    return write_report(report, folder / "report.html")
 
 
 def introduction(config: LearningConfig) -> list[str]:
@@ -106,10 +73,7 @@ def introduction(config: LearningConfig) -> list[str]:
 def graph_to_show(runs: Sequence[Learned]) -> tuple[Batch, int]:
     """New graphs with rings in drawing order, and the first of them on which random picks miss a ring."""
     config = runs[-1].config
-    generator = np.random.default_rng([config.seed, 3])
-    graphs = csl_unions(config.n, config.components, SHOWN, generator, shuffle=False)
-    batch = make_batch(graphs, range(SHOWN))
-    batch.component = torch.from_numpy(graphs.extras["component"])
+    batch = next(fresh_graphs(config, 3, SHOWN, shuffle=False))
     missed = torch.ones(SHOWN, dtype=torch.bool)
     for run in runs:
         if run.config.method == "random":
@@ -117,44 +81,10 @@ def graph_to_show(runs: Sequence[Learned]) -> tuple[Batch, int]:
     return batch, int(missed.int().argmax())
 
 
-def draw_steps(found: Trace, path: Path) -> Path:
-    """A panel per pick, with the probabilities it was made from."""
-    assert found.probabilities is not None, "a learned policy has probabilities"
-    edges = np.array(found.edges)
-    panels = [
-        Panel(
-            edges,
-            found.num_nodes,
-            title=f"pick {step + 1}: node {found.picks[step]}, probability {row[found.picks[step]]:.3f}",
-            values=row,
-            marks={node: str(order + 1) for order, node in enumerate(found.picks[: step + 1])},
-            layout="circle",
-        )
-        for step, row in enumerate(found.probabilities)
-    ]
-    return draw_panels(panels, path, columns=len(panels))
-
-
-def last_state(panel: TracePanel) -> Panel:
-    """A method's panel of the picture side by side."""
-    found = panel.trace
-    return Panel(
-        np.array(found.edges),
-        found.num_nodes,
-        title=f"{panel.title}\n{panel.note.split(';')[0]}",
-        values=None if found.probabilities is None else found.probabilities[-1],
-        marks={node: str(order + 1) for order, node in enumerate(found.picks)},
-        layout="circle",
-    )
-
-
-def draw_progress(runs: Sequence[Learned], names: Mapping[LearningMethod, str], path: Path) -> Path:
-    """Accuracy and coverage over the steps."""
-    charts = [
-        Chart(
-            title,
-            {names[run.config.method]: [[(point.step, getattr(point, name)) for point in run.curve]] for run in runs},
-        )
-        for title, name in (("test accuracy", "accuracy"), ("coverage", "coverage"))
-    ]
-    return draw_charts(charts, path)
+def progress_chart(runs: Sequence[Learned], names: Mapping[LearningMethod, str], name: str) -> tuple[str, str]:
+    """Accuracy or coverage over the steps, a line per method."""
+    curves = {
+        names[run.config.method]: np.array([(point.step, getattr(point, name)) for point in run.curve]) for run in runs
+    }
+    title = f"{name} on unseen graphs"
+    return title, lines(curves, ("training steps", name), title)

@@ -1,13 +1,9 @@
-from .curves import Chart as Chart
-from .curves import draw_charts as draw_charts
 from .drawings import Layout as Layout
 from .drawings import Panel as Panel
 from .drawings import draw_panels as draw_panels
 from .drawings import place_nodes as place_nodes
 from .report import HtmlReport as HtmlReport
-from .report import Picture as Picture
 from .report import TracePanel as TracePanel
 from .report import write_report as write_report
 from .traces import Trace as Trace
-from .traces import trace as trace
 from .traces import trace_selection as trace_selection

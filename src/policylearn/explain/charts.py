@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from html import escape
 from typing import Any
 
 import numpy as np
 
-Points = Sequence[tuple[float, float]]
+from policylearn.data.packed import Array
 
 INK, BLUE = "#7d8794", "#3b82c4"
 COLOURS = (BLUE, "#d1495b", "#3a7d44", "#c98a1b", "#8e5ea2", "#00798c")
@@ -21,54 +21,45 @@ STYLE: Any = {
 }
 
 
-def scatter(points: Points, labels: tuple[str, str], name: str, *, intervals: Points = ()) -> str:
+def scatter(points: Array, labels: tuple[str, str], name: str, *, intervals: Array | None = None) -> str:
     """Truth across, prediction upwards, the line of equality, and a thin upright for each interval.
 
-    Args:
-        points: truth and prediction.
-        labels: of the axes.
-        name: said to those who cannot see it.
-        intervals: lower and upper end of each point's interval; empty for none.
+    Points are ``(n, 2)``, and so are the ends of their intervals. The name is said to those who cannot see the chart.
     """
 
     def draw(axes: Any) -> None:
-        x, y = np.array(points).T
+        x, y = points.T
         low, high = min(x.min(), y.min()), max(x.max(), y.max())
         axes.plot([low, high], [low, high], color=INK, linewidth=1)
-        if len(intervals):
-            ends = np.array(intervals)
-            bounded = np.isfinite(ends).all(axis=1)
-            axes.vlines(x[bounded], *ends[bounded].T, color=BLUE, alpha=0.25, linewidth=1)
+        if intervals is not None:
+            bounded = np.isfinite(intervals).all(axis=1)
+            axes.vlines(x[bounded], *intervals[bounded].T, color=BLUE, alpha=0.25, linewidth=1)
         axes.scatter(x, y, s=12, color=BLUE, alpha=0.8, linewidths=0)
         axes.set_aspect("equal", adjustable="datalim")
 
     return svg(draw, labels, name)
 
 
-def lines(curves: Mapping[str, Points], labels: tuple[str, str], name: str, *, diagonal: bool = False) -> str:
-    """A line per name, with a legend where there are several; ``diagonal`` adds that of chance.
+def lines(curves: Mapping[str, Array], labels: tuple[str, str], name: str, *, diagonal: bool = False) -> str:
+    """A line per name through its points ``(n, 2)``, with a legend where there are several names.
 
-    Args:
-        curves: points of each line, from left to right.
-        labels: of the axes.
-        name: said to those who cannot see it.
-        diagonal: from corner to corner.
+    ``diagonal`` adds the line of chance, from corner to corner.
     """
 
     def draw(axes: Any) -> None:
         if diagonal:
             axes.plot([0, 1], [0, 1], color=INK, linewidth=0.8, linestyle=":")
         for number, (key, points) in enumerate(curves.items()):
-            axes.plot(*np.array(points).T, color=COLOURS[number % len(COLOURS)], linewidth=1.6, label=key)
+            axes.plot(*points.T, color=COLOURS[number % len(COLOURS)], linewidth=1.6, label=key)
         if len(curves) > 1:
             axes.legend(frameon=False, fontsize=8)
 
     return svg(draw, labels, name)
 
 
-def histogram(values: Sequence[float], labels: tuple[str, str], name: str, bins: int = 24) -> str:
+def histogram(values: Array, labels: tuple[str, str], name: str) -> str:
     """How often values fall into equal steps."""
-    steps = min(bins, max(4, len(values) // 3))
+    steps = min(24, max(4, len(values) // 3))
     return svg(lambda axes: axes.hist(values, bins=steps, color=BLUE, rwidth=0.92), labels, name)
 
 

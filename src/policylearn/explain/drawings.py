@@ -1,9 +1,10 @@
-"""Graphs side by side in one picture, with coloured and marked nodes."""
+"""Graphs as pictures: side by side in a PNG with coloured and marked nodes, or as inline SVG for a page."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from html import escape
 from math import ceil, sqrt
 from pathlib import Path
 from typing import Any, Literal
@@ -22,41 +23,25 @@ SPACING = 2.5
 """Distance between the middles of components, each of which fits a circle of radius 1."""
 ROOM_FOR_TEXT = 150
 """Least area of a marked node, in square points."""
+SIZE = 320.0
+"""Longer side of an SVG, in its own units."""
 
 
 @dataclass(frozen=True)
 class Panel:
-    """One graph of a picture.
+    """One graph of a picture."""
 
-    Args:
-        edges: both ends of each edge; the direction and repeats do not matter.
-        num_nodes: how many nodes there are.
-        title: above the graph.
-        classes: a number per node; equal numbers get equal colours, in all panels of a picture.
-        values: a number per node, shown on a scale that all panels share; not together with ``classes``.
-        marks: text on a node that is ringed, such as the step that picked it.
-        layout: nodes of a component on a circle in their order, or spread by forces.
-
-    Shapes:
-        edges ``(2, E)``, classes and values ``(n,)``.
-    """
-
-    edges: NDArray[np.integer[Any]]
+    edges: NDArray[np.integer[Any]]  # both ends of each edge, (2, E); direction and repeats do not matter
     num_nodes: int
     title: str = ""
-    classes: Sequence[int] | None = None
-    values: Sequence[float] | None = None
-    marks: Mapping[int, str] = field(default_factory=dict)
-    layout: Layout = "force"
+    classes: Sequence[int] | None = None  # a number per node; equal ones get equal colours, in all panels of a picture
+    marks: Mapping[int, str] = field(default_factory=dict)  # text on a node that is ringed
+    layout: Layout = "force"  # or nodes of a component on a circle in their order
 
     def validate(self, number: int) -> Panel:
         """Return self, or raise a `ValueError` that names the panel and what does not fit."""
-        if self.classes is not None and self.values is not None:
-            raise ValueError(f"panel {number}: give 'classes' or 'values', not both")
-        for name in ("classes", "values"):
-            given = getattr(self, name)
-            if given is not None and len(given) != self.num_nodes:
-                raise ValueError(f"panel {number}: '{name}' has {len(given)} entries for {self.num_nodes} nodes")
+        if self.classes is not None and len(self.classes) != self.num_nodes:
+            raise ValueError(f"panel {number}: 'classes' has {len(self.classes)} entries for {self.num_nodes} nodes")
         named = [*np.asarray(self.edges).reshape(-1).tolist(), *self.marks]
         wrong = [node for node in named if not 0 <= node < self.num_nodes]
         if wrong:
@@ -64,95 +49,46 @@ class Panel:
         return self
 
 
-def draw_panels(
-    panels: Sequence[Panel], path: Path, *, title: str = "", columns: int = 4, scale: str = "probability"
-) -> Path:
-    """Draw graphs side by side and write a PNG.
-
-    Args:
-        panels: the graphs.
-        path: where the picture goes.
-        title: above all of them.
-        columns: graphs in a row, at most.
-        scale: what ``values`` are, written beside their colour bar.
-    """
-    from matplotlib import colormaps
-    from matplotlib.cm import ScalarMappable
-    from matplotlib.colors import Normalize
-
+def draw_panels(panels: Sequence[Panel], path: Path, *, title: str = "", columns: int = 4) -> Path:
+    """Draw graphs side by side, so many in a row, with a title above all of them, and write a PNG."""
     if not panels:
         raise ValueError("there is nothing to draw; give at least one panel")
     across = min(columns, len(panels))
     down = ceil(len(panels) / across)
     with new_picture(path, 3.4 * across, 3.6 * down + 0.4 * bool(title)) as figure:
-        grid = figure.subplots(down, across, squeeze=False)
-        shown = [value for panel in panels if panel.values is not None for value in panel.values]
-        norm = Normalize(0, max(shown, default=0) or 1)
-        shades = ScalarMappable(norm, colormaps["viridis"])
-        for number, axes in enumerate(grid.flat):
+        for number, axes in enumerate(figure.subplots(down, across, squeeze=False).flat):
             axes.set_axis_off()
             if number < len(panels):
-                panel = panels[number].validate(number)
-                draw_panel(axes, panel, colours_of(panel, shades))
-        if shown:
-            figure.colorbar(shades, ax=grid, label=scale, shrink=0.7)
+                draw_panel(axes, panels[number].validate(number))
         if title:
             figure.suptitle(title)
     return path
 
 
-def colours_of(panel: Panel, shades: Any) -> list[Any]:
-    """A colour per node, as matplotlib takes them."""
+def draw_panel(axes: Any, panel: Panel) -> None:
+    """Draw one graph into matplotlib axes."""
     from matplotlib import colormaps
 
+    colours: list[Any] = [PLAIN] * panel.num_nodes
     if panel.classes is not None:
-        palette = colormaps["tab20"]
-        # The bright ones first, then their pale twins.
-        order = [*range(0, 20, 2), *range(1, 20, 2)]
-        return [palette(order[number % 20]) for number in panel.classes]
-    if panel.values is not None:
-        return [shades.to_rgba(value) for value in panel.values]
-    return [PLAIN] * panel.num_nodes
-
-
-def draw_panel(axes: Any, panel: Panel, colours: list[Any]) -> None:
-    """Draw one graph into matplotlib axes."""
+        order = [*range(0, 20, 2), *range(1, 20, 2)]  # the bright ones first, then their pale twins
+        colours = [colormaps["tab20"](order[number % 20]) for number in panel.classes]
     places = place_nodes(panel.edges, panel.num_nodes, panel.layout)
     size = 2200 / max(8, panel.num_nodes)
     ends = places[np.asarray(panel.edges, dtype=np.int64)]  # (2, E, 2)
     axes.plot(*np.moveaxis(ends, -1, 0), color=EDGE, linewidth=1, zorder=1)
     axes.scatter(*places.T, s=size, c=colours, zorder=2)
-    marked = sorted(panel.marks)
-    if marked:
-        rings = [colours[node] for node in marked]
-        axes.scatter(
-            *places[marked].T, s=max(1.6 * size, ROOM_FOR_TEXT), c=rings, edgecolors=RING, linewidths=1.8, zorder=3
-        )
-    for node in marked:
-        x, y = places[node].tolist()
-        ink = ink_on(colours[node])
-        axes.text(x, y, panel.marks[node], ha="center", va="center", size=9, weight="bold", color=ink, zorder=4)
+    for node, text in panel.marks.items():
+        (x, y), area = places[node].tolist(), max(1.6 * size, ROOM_FOR_TEXT)
+        axes.scatter([x], [y], s=area, c=[colours[node]], edgecolors=RING, linewidths=1.8, zorder=3)
+        axes.text(x, y, text, ha="center", va="center", size=9, weight="bold", color=RING, zorder=4)
     axes.set_title(panel.title, size=9)
     axes.set_aspect("equal")
     axes.margins(0.12)
 
 
-def ink_on(colour: Any) -> str:
-    """Black or white, whichever can be read on a colour."""
-    from matplotlib.colors import to_rgb
-
-    red, green, blue = to_rgb(colour)
-    return RING if 0.299 * red + 0.587 * green + 0.114 * blue > 0.45 else "white"
-
-
 def place_nodes(edges: NDArray[np.integer[Any]], num_nodes: int, layout: Layout) -> NDArray[np.float64]:
-    """Positions of the nodes, components beside one another, ``(n, 2)``.
-
-    Args:
-        edges: both ends of each edge, ``(2, E)``.
-        num_nodes: how many nodes there are.
-        layout: how each component is laid out.
-    """
+    """Positions of the nodes, components beside one another, ``(n, 2)``; edges ``(2, E)``."""
     import networkx as nx
 
     graph = nx.Graph()
@@ -172,3 +108,40 @@ def place_nodes(edges: NDArray[np.integer[Any]], num_nodes: int, layout: Layout)
             inside = np.array([found[node] for node in nodes])
         places[nodes] = inside + SPACING * np.array([number % across, -(number // across)])
     return places
+
+
+def graph_svg(edges: NDArray[np.integer[Any]], places: NDArray[np.float64], name: str) -> str:
+    """Draw a graph; a node is ``<g class="node" data-node="...">`` with a circle and an empty text.
+
+    Edges are ``(2, E)``, places ``(n, 2)`` with y upwards; the name is said to those who cannot see the drawing.
+    """
+    low, high = places.min(axis=0), places.max(axis=0)
+    extent = float(max((high - low).max(), 1e-9))
+    radius = float(np.clip(90 / np.sqrt(len(places)) / 1.4, 3.5, 11))
+    margin = 2 * radius
+    spread = (places - low) / extent * SIZE
+    spread[:, 1] = (high[1] - low[1]) / extent * SIZE - spread[:, 1]  # SVG counts y downwards
+    width, height = (high - low) / extent * SIZE + 2 * margin
+    spread = spread + margin
+    once = np.unique(np.sort(np.asarray(edges, dtype=np.int64), axis=0), axis=1).T
+    lines = "".join(
+        f'<path d="M{spread[a, 0]:.1f} {spread[a, 1]:.1f}L{spread[b, 0]:.1f} {spread[b, 1]:.1f}"/>' for a, b in once
+    )
+    nodes = "".join(
+        f'<g class="node" data-node="{node}"><circle cx="{x:.1f}" cy="{y:.1f}" r="{radius:.1f}" fill="{PLAIN}"/>'
+        f'<text x="{x:.1f}" y="{y:.1f}"></text></g>'
+        for node, (x, y) in enumerate(spread)
+    )
+    return (
+        f'<svg viewBox="0 0 {width:.1f} {height:.1f}" role="img" aria-label="{escape(name, quote=True)}">'
+        f'<g stroke="{EDGE}" stroke-width="1">{lines}</g>{nodes}</svg>'
+    )
+
+
+def shades(values: Sequence[float], top: float) -> list[str]:
+    """Colours of values on a scale from 0 to ``top``, as ``#rrggbb``."""
+    from matplotlib import colormaps
+    from matplotlib.colors import to_hex
+
+    scale = colormaps["viridis"]
+    return [to_hex(scale(min(value / top, 1.0) if top > 0 else 0.0)) for value in values]

@@ -22,28 +22,12 @@ MOST_ATOMS = 150
 
 @dataclass(frozen=True)
 class PickStep:
-    """One pick.
+    """One pick."""
 
-    Args:
-        number: from 1.
-        atom: that was picked.
-        chance: of this atom; None where the policy has no probabilities.
-        svg: the molecule, shaded by the probabilities before the pick; empty where it is too large.
-    """
-
-    number: int
+    number: int  # from 1
     atom: int
-    chance: float | None
-    svg: str
-
-
-@dataclass(frozen=True)
-class Atom:
-    """One atom with its probability at each pick."""
-
-    number: int
-    symbol: str
-    chances: tuple[float, ...]
+    chance: float | None  # of this atom; None where the policy has no probabilities
+    svg: str  # the molecule, shaded by the probabilities before the pick; empty where it is too large
 
 
 @dataclass(frozen=True)
@@ -52,8 +36,8 @@ class PickedMolecule:
 
     smiles: str
     svg: str
-    steps: tuple[PickStep, ...]
-    atoms: tuple[Atom, ...]
+    steps: tuple[PickStep, ...] = ()  # empty where the policy picks nothing in particular
+    atoms: tuple[tuple[int, str, tuple[float, ...]], ...] = ()  # number, symbol and probability at each pick
 
 
 def molecule_svg(
@@ -61,11 +45,7 @@ def molecule_svg(
 ) -> str:
     """The drawing of a molecule; empty for one that RDKit cannot draw or nobody could read.
 
-    Args:
-        smiles: the molecule.
-        chances: a probability per atom, by which it is shaded.
-        picked: atoms that are ringed, with the number of the pick beside them.
-        size: in pixels; the page may scale it.
+    Atoms are shaded by their ``chances``; those that are ``picked`` are ringed, with the number of the pick.
     """
     with rdBase.BlockLogs():
         molecule = parse(smiles)
@@ -100,15 +80,11 @@ def molecule_svg(
 
 @torch.no_grad()
 def picked_molecules(predictor: Predictor, smiles: Sequence[str]) -> list[PickedMolecule]:
-    """What the policy looks at in each molecule; of an ensemble, that of the first member.
-
-    Args:
-        predictor: of a run on molecules.
-        smiles: that can be read.
-    """
+    """What the policy looks at in each molecule that can be read; of an ensemble, that of the first member."""
     select = getattr(predictor.model, "select", None)
     traces: list[Trace | None] = []
-    for graphs in predictor.batches(list(smiles), None):
+    prepared = predictor.prepare(list(smiles))
+    for graphs in [] if prepared is None else predictor.prepared_batches(prepared, predictor.batch_size(None)):
         selection = None if select is None else select(graphs)
         everyone = range(graphs.num_graphs)
         traces += [None if selection is None else trace_selection(selection, graphs, graph) for graph in everyone]
@@ -118,8 +94,10 @@ def picked_molecules(predictor: Predictor, smiles: Sequence[str]) -> list[Picked
     ]
 
 
-def steps_of(smiles: str, trace: Trace | None) -> tuple[tuple[PickStep, ...], tuple[Atom, ...]]:
-    """The picks with a drawing each, and the atoms with their probabilities."""
+def steps_of(
+    smiles: str, trace: Trace | None
+) -> tuple[tuple[PickStep, ...], tuple[tuple[int, str, tuple[float, ...]], ...]]:
+    """The picks with a drawing each, and the atoms with their probabilities; see `PickedMolecule`."""
     if trace is None or len(trace.picks) == trace.num_nodes:  # a full bag picks nothing in particular
         return (), ()
     steps = []
@@ -127,13 +105,10 @@ def steps_of(smiles: str, trace: Trace | None) -> tuple[tuple[PickStep, ...], tu
         row = () if trace.probabilities is None else trace.probabilities[number]
         drawing = molecule_svg(smiles, chances=row, picked=trace.picks[: number + 1])
         steps.append(PickStep(number + 1, atom, row[atom] if row else None, drawing))
-    atoms: tuple[Atom, ...] = ()
-    if trace.probabilities is not None and steps:
-        with rdBase.BlockLogs():
-            molecule: Chem.Mol | None = parse(smiles)
-        symbols = [] if molecule is None else [atom.GetSymbol() for atom in molecule.GetAtoms()]
-        columns = zip(*trace.probabilities[: len(steps)], strict=True)
-        atoms = tuple(
-            Atom(number, symbol, chances) for number, (symbol, chances) in enumerate(zip(symbols, columns, strict=True))
-        )
-    return tuple(steps), atoms
+    if trace.probabilities is None or not steps:
+        return tuple(steps), ()
+    with rdBase.BlockLogs():
+        molecule: Chem.Mol | None = parse(smiles)
+    symbols = [] if molecule is None else [atom.GetSymbol() for atom in molecule.GetAtoms()]
+    columns = list(zip(*trace.probabilities[: len(steps)], strict=True))
+    return tuple(steps), tuple(zip(range(len(symbols)), symbols, columns, strict=True))

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -11,47 +11,25 @@ import numpy as np
 
 from policylearn.data import Task
 from policylearn.data.atomic import write_text
+from policylearn.data.packed import Array
 from policylearn.data.scaffolds import scaffold
 from policylearn.explain import charts
-from policylearn.explain.molecules import molecule_svg, picked_molecules
+from policylearn.explain.molecules import PickedMolecule, molecule_svg, picked_molecules
+from policylearn.prediction.answer import compare
 from policylearn.prediction.answer_columns import AnswerColumns
-from policylearn.prediction.blend import ALONE
-from policylearn.prediction.calibration import Calibration
-from policylearn.prediction.distance_thirds import thirds
 from policylearn.prediction.held_out import HeldOut, read_held_out, written
-from policylearn.prediction.predictor import Predictor, load
-from policylearn.prediction.run_notes import read_notes
-from policylearn.prediction.scores import NAMES, target_scores
+from policylearn.prediction.model_card import figures, read_notes
+from policylearn.prediction.predictor import BatchWarning, Predictor, load
+from policylearn.prediction.scores import NAMES, target_scores, thirds
+from policylearn.prediction.templates import render
 from policylearn.settings.run_files import HISTORY, read_metrics
 from policylearn.training.folds import read_history
-from policylearn.training.members import load_members
-from policylearn.training.runs import Run
+from policylearn.training.runs import Run, load_members
 
 REPORT = "report.html"
 WORST, DRAWN, SCAFFOLDS, CURVES = 8, 6, 8, 6
 MOST_DOTS = 3000
 """Dots of a parity plot; beyond, a page grows and nothing more can be seen."""
-
-
-@dataclass(frozen=True)
-class ErrorCard:
-    """A molecule with what was said of it."""
-
-    smiles: str
-    svg: str
-    truth: str
-    said: str
-    error: float
-
-
-@dataclass(frozen=True)
-class ScaffoldRow:
-    """The test molecules that share a core."""
-
-    smiles: str
-    svg: str
-    molecules: int
-    error: float
 
 
 def write_run_report(
@@ -61,13 +39,9 @@ def write_run_report(
     parts: dict[str, HeldOut] | None = None,
     predictor: Predictor | None = None,
 ) -> Path:
-    """Write the page of a finished run or ensemble.
+    """Write the page of a finished run or ensemble, by default to ``report.html`` in its folder.
 
-    Args:
-        folder: of the run; it needs no data, as it holds its own held-out rows.
-        path: where to; None is ``report.html`` in the folder.
-        parts: the held-out rows, where they are in memory; None reads them from the folder.
-        predictor: the model, likewise.
+    The folder holds all that is needed; held-out rows and model need not be read where they are in memory.
     """
     folder = Path(folder)
     runs = load_members(folder)
@@ -76,112 +50,56 @@ def write_run_report(
     shown = parts.get("test") or parts["valid"]
     error, unit = row_errors(task, shown)
     molecules, reads_smiles = bool(shown.smiles), runs[0].facts.featuriser is not None
+    drawn: list[PickedMolecule] = []
+    if molecules and reads_smiles:
+        drawn = picked_molecules(predictor or load_quietly(folder), list(dict.fromkeys(shown.smiles))[:DRAWN])
     text = render(
         "run.html",
+        "explain",
         title=f"{runs[0].facts.dataset['name']}: {', '.join(task.targets)}",
         part="test" if "test" in parts else "validation",
-        facts=list(facts_of(folder, runs)),
-        scores=score_rows(task, parts),
-        score_names=score_names(task, parts),
+        figures=list(figures(folder, runs, {})),
+        run=runs[0],
+        metrics=read_metrics(folder, {"format": runs[0].facts.format}) or runs[0].metrics,
+        metric=NAMES[task.metric],
+        members=[one.metrics["test"] for one in runs],
+        scores=score_table(task, parts),
         plots=list(plots_of(task, shown)),
         curves=list(learning_curves(runs)),
         unit=unit,
-        distances=list(distance_rows(task, shown)),
+        thirds=thirds(task, shown.y, shown.answer),
         warned=0 if shown.answer.near is None else int(shown.answer.near.far.sum()),
         scaffolds=scaffold_rows(shown, error) if molecules else [],
-        worst=worst_cards(task, shown, error) if molecules else [],
-        picks=drawn_picks(predictor or load_quietly(folder), shown) if molecules and reads_smiles else [],
+        worst=worst_molecules(task, shown, error) if molecules else [],
+        picks=[one for one in drawn if one.steps],
         molecules=molecules,
+        draw=molecule_svg,
         reads_smiles=reads_smiles,
         notes=read_notes(folder),
-        versions=runs[0].facts.versions,
-        machine=runs[0].facts.machine,
     )
     target = path or folder / REPORT
     write_text(target, text)
     return target
 
 
-def render(template: str, **values: Any) -> str:
-    """A page of ours; every value is escaped unless it is one of our own drawings."""
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
-    pages = Environment(
-        loader=PackageLoader("policylearn.explain", "pages"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    return pages.get_template(template).render(**values)
-
-
 def load_quietly(folder: str | Path) -> Predictor:
     """The predictor, without the warning on batches that the command has already given."""
-    folder = Path(folder)
-    import warnings
-
-    from policylearn.prediction.predictor import BatchWarning
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", BatchWarning)
+    with warnings.catch_warnings(action="ignore", category=BatchWarning):
         return load(folder)
 
 
-def facts_of(folder: Path, runs: Sequence[Run]) -> Iterator[tuple[str, str]]:
-    """The figures at the top."""
-    run = runs[0]
-    metrics = read_metrics(folder, {"format": run.facts.format}) or run.metrics
-    better = "higher" if metrics["higher_is_better"] else "lower"
-    for part in ("test", "valid"):
-        if metrics.get(part) is not None:
-            yield f"{part} {NAMES[metrics['metric']]}", f"{metrics[part]:.4g} ({better} is better)"
-    for name, found in metrics.get("alone", {}).items():
-        if found.get("test") is not None:
-            shares = metrics["shares"][name]
-            yield f"{ALONE[name]} alone", f"{found['test']:.4g} on test; share {sum(shares) / len(shares):.0%}"
-    found = Calibration.load(folder)
-    if found is not None and found.coverage is not None:
-        things = "intervals" if found.kind == "interval" else "sets of labels"
-        yield (
-            f"{found.coverage.level:.0%} {things}",
-            f"held {found.coverage.share:.1%} of {found.coverage.labels} test labels",
-        )
-    yield "data", f"{run.facts.dataset['name']}, {run.facts.dataset['graphs']:,} graphs"
-    yield "model", f"{run.config.model}, {run.label}"
-    if len(runs) > 1:
-        yield (
-            "ensemble",
-            f"{len(runs)} members, {NAMES[metrics['metric']]} of each: "
-            + ", ".join("-" if one.metrics["test"] is None else f"{one.metrics['test']:.4g}" for one in runs),
-        )
-    yield (
-        "training",
-        f"weights kept of epoch {metrics['best_epoch']} of {metrics['epochs']}, {metrics['seconds']:.0f} s",
-    )
-
-
-def score_names(task: Task, parts: dict[str, HeldOut]) -> list[str]:
-    """The headings of the table of scores."""
-    found = {
-        name
-        for part in parts.values()
-        for one in target_scores(task, part.y, part.answer.values).values()
-        for name in one
-    }
-    return [shown for name, shown in NAMES.items() if name in found]
-
-
-def score_rows(task: Task, parts: dict[str, HeldOut]) -> list[tuple[str, str, int, list[str]]]:
-    """Target, part, labels and scores."""
-    names = score_names(task, parts)
+def score_table(task: Task, parts: dict[str, HeldOut]) -> tuple[list[str], list[list[str]]]:
+    """Headings and rows: target, part, labels and scores."""
+    found = {name: target_scores(task, part.y, part.answer.values) for name, part in parts.items()}
+    known = {score for by_target in found.values() for scores in by_target.values() for score in scores}
+    names = [name for name in NAMES if name in known]
     rows = []
-    for name, part in parts.items():
-        for at, (target, scores) in enumerate(target_scores(task, part.y, part.answer.values).items()):
-            written = {NAMES[key]: f"{value:.3f}" for key, value in scores.items()}
-            labels = int((~np.isnan(part.y[:, at])).sum())
-            rows.append((target, name, labels, [written.get(heading, "-") for heading in names]))
-    return rows
+    for part, by_target in found.items():
+        labels = (~np.isnan(parts[part].y)).sum(axis=0)
+        for at, (target, scores) in enumerate(by_target.items()):
+            cells = [f"{scores[name]:.3f}" if name in scores else "-" for name in names]
+            rows.append([target, part, str(labels[at]), *cells])
+    return ["target", "part", "labels", *(NAMES[name] for name in names)], rows
 
 
 def plots_of(task: Task, part: HeldOut) -> Iterator[tuple[str, str]]:
@@ -189,19 +107,19 @@ def plots_of(task: Task, part: HeldOut) -> Iterator[tuple[str, str]]:
     if task.kind != "regression":
         yield from ranking_plots(task, part)
         return
+    answer = part.answer
     for at, target in enumerate(task.targets[:CURVES]):
         rows = np.flatnonzero(~np.isnan(part.y[:, at]))[:MOST_DOTS]
         if not len(rows):
             continue
-        points = list(zip(part.y[rows, at].tolist(), part.answer.values[rows, at].tolist(), strict=True))
-        ends: list[tuple[float, float]] = []
-        if part.answer.lower is not None and part.answer.upper is not None:
-            ends = list(zip(part.answer.lower[rows, at].tolist(), part.answer.upper[rows, at].tolist(), strict=True))
+        truth, said, ends = part.y[rows, at], answer.values[rows, at], None
+        if answer.lower is not None and answer.upper is not None:
+            ends = np.stack([answer.lower[rows, at], answer.upper[rows, at]], axis=1)
         name = f"{target}: predicted against measured"
+        points = np.stack([truth, said], axis=1)
         yield name, charts.scatter(points, ("measured", "predicted"), name, intervals=ends)
-        residuals = (part.answer.values[rows, at] - part.y[rows, at]).tolist()
         name = f"{target}: residuals"
-        yield name, charts.histogram(residuals, ("predicted - measured", "rows"), name)
+        yield name, charts.histogram(said - truth, ("predicted - measured", "rows"), name)
 
 
 def ranking_plots(task: Task, part: HeldOut) -> Iterator[tuple[str, str]]:
@@ -222,9 +140,9 @@ def ranking_plots(task: Task, part: HeldOut) -> Iterator[tuple[str, str]]:
     roc, precision = {}, {}
     for name, truth, chance in usable:
         wrong, right, _ = roc_curve(truth, chance)
-        roc[name] = list(zip(wrong.tolist(), right.tolist(), strict=True))
         exact, found, _ = precision_recall_curve(truth, chance)
-        precision[name] = list(zip(found[::-1].tolist(), exact[::-1].tolist(), strict=True))
+        roc[name] = np.stack([wrong, right], axis=1)
+        precision[name] = np.stack([found[::-1], exact[::-1]], axis=1)
     yield "ROC", charts.lines(roc, ("false positive rate", "true positive rate"), "ROC curve", diagonal=True)
     yield "Precision and recall", charts.lines(precision, ("recall", "precision"), "precision and recall")
 
@@ -235,7 +153,7 @@ def learning_curves(runs: Sequence[Run]) -> Iterator[tuple[str, str]]:
     metric = NAMES[runs[0].facts.task.metric]
     for name, column in (("training loss", "loss"), (f"validation {metric}", "valid")):
         curves = {
-            f"member {number + 1}" if len(histories) > 1 else name: list(enumerate(history[column], start=1))
+            f"member {number + 1}" if len(histories) > 1 else name: np.array(list(enumerate(history[column], start=1)))
             for number, history in enumerate(histories)
             if np.isfinite(history[column]).any()  # no metric of a part with one class
         }
@@ -243,72 +161,43 @@ def learning_curves(runs: Sequence[Run]) -> Iterator[tuple[str, str]]:
             yield name, charts.lines(curves, ("epoch", name), f"{name} over epochs")
 
 
-def row_errors(task: Task, part: HeldOut) -> tuple[np.ndarray[Any, Any], str]:
+def row_errors(task: Task, part: HeldOut) -> tuple[Array, str]:
     """How wrong each row is, ``(R,)``, NaN without a label, and in which unit."""
-    with np.errstate(invalid="ignore"):
-        if task.kind == "regression":
-            error = np.abs(part.answer.values - part.y)
-            if len(task.targets) > 1:
-                error = error / np.nanstd(part.y, axis=0).clip(min=1e-12)
-            unit = "mean |error|" if len(task.targets) == 1 else "mean |error| in standard deviations"
-        elif task.kind == "binary":
-            error, unit = np.abs(part.answer.values - part.y), "1 - probability of the truth"
-        else:
-            rows = np.arange(len(part.y))
-            error = 1 - part.answer.values[rows, part.y[:, 0].astype(np.int64)][:, None]
-            unit = "1 - probability of the truth"
-    known = (~np.isnan(error)).sum(axis=1)
-    return np.where(known > 0, np.nansum(error, axis=1) / known.clip(min=1), np.nan), unit
+    known, errors, _, _ = compare(task, part.y, part.answer)
+    unit = "mean |error|" if task.kind == "regression" else "1 - probability of the truth"
+    if task.kind == "regression" and len(task.targets) > 1:
+        errors, unit = errors / np.nanstd(part.y, axis=0).clip(min=1e-12), f"{unit} in standard deviations"
+    count = known.sum(axis=1)
+    return np.where(count > 0, np.where(known, errors, 0).sum(axis=1) / count.clip(min=1), np.nan), unit
 
 
-def distance_rows(task: Task, part: HeldOut) -> Iterator[list[str]]:
-    """Part, similarities, labels, mean error, and share of the truth that intervals or sets hold."""
-    for one in thirds(task, part):
-        inside = f"{one.inside.mean():.1%}" if len(one.inside) else "-"
-        error = f"{one.errors.mean():.3f}" if len(one.errors) else "-"
-        yield [one.name, "{:.2f} to {:.2f}".format(*one.similarity), str(len(one.errors)), error, inside]
-
-
-def scaffold_rows(part: HeldOut, error: np.ndarray[Any, Any]) -> list[ScaffoldRow]:
+def scaffold_rows(part: HeldOut, error: Array) -> list[dict[str, Any]]:
     """The most frequent cores with the mean error of their molecules, the worst first."""
     groups: dict[str, list[float]] = {}
     for text, value in zip(part.smiles, error.tolist(), strict=True):
         if value == value:
             groups.setdefault(scaffold(text), []).append(value)
     common = sorted(groups.items(), key=lambda item: -len(item[1]))[:SCAFFOLDS]
-    rows = [
-        ScaffoldRow(
-            core or "no rings", molecule_svg(core, size=(150, 110)) if core else "", len(one), float(np.mean(one))
-        )
-        for core, one in common
-    ]
-    return sorted(rows, key=lambda row: -row.error)
+    rows = [{"smiles": core, "molecules": len(own), "error": float(np.mean(own))} for core, own in common]
+    return sorted(rows, key=lambda row: -row["error"])
 
 
-def worst_cards(task: Task, part: HeldOut, error: np.ndarray[Any, Any]) -> list[ErrorCard]:
+def worst_molecules(task: Task, part: HeldOut, error: Array) -> list[dict[str, str]]:
     """The rows with the largest errors."""
     order = [int(row) for row in np.argsort(-np.nan_to_num(error, nan=-1.0)) if error[row] == error[row]][:WORST]
     return [
-        ErrorCard(
-            part.smiles[row],
-            molecule_svg(part.smiles[row]),
-            ", ".join(written(task, at, value) or "-" for at, value in enumerate(part.y[row])),
-            described(task, part.answer.values[row]),
-            float(error[row]),
-        )
+        {
+            "smiles": part.smiles[row],
+            "truth": ", ".join(written(task, at, value) or "-" for at, value in enumerate(part.y[row])),
+            "said": described(task, part.answer.values[row]),
+        }
         for row in order
     ]
 
 
-def described(task: Task, values: np.ndarray[Any, Any]) -> str:
+def described(task: Task, values: Array) -> str:
     """A prediction in words."""
     if task.kind == "regression":
         return ", ".join(f"{value:.4g}" for value in values)
     names = AnswerColumns(task).subjects()
     return ", ".join(f"{name} {value:.1%}" for name, value in zip(names, values, strict=True))
-
-
-def drawn_picks(predictor: Predictor, part: HeldOut) -> list[Any]:
-    """Some molecules with what the policy picks in them; none where it picks nothing in particular."""
-    found = picked_molecules(predictor, list(dict.fromkeys(part.smiles))[:DRAWN])
-    return [one for one in found if one.steps]

@@ -8,13 +8,13 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Literal, TypeVar, cast, get_args
+from typing import Any, Literal, TypeVar, get_args
 
 from torch import nn
 
 from policylearn.bags import MarkNodes
 from policylearn.fast.encoders import CompiledSingleStreamEncoder, CompiledTwoStreamEncoder
-from policylearn.fast.layers import CompiledSingleStreamLayer, CompiledTwoStreamLayer, has_hooks, why_not
+from policylearn.fast.layers import has_hooks, twin_of, why_not
 from policylearn.fast.twins import CompiledLearnedPolicy, CompiledSubgraphGNN
 from policylearn.models import SubgraphGNN
 from policylearn.nn import (
@@ -29,6 +29,10 @@ from policylearn.policies import LearnedPolicy
 
 Kernels = Literal["auto", "compiled", "torch"]
 VARIABLE = "POLICYLEARN_KERNELS"
+ENCODERS: dict[type, Any] = {
+    TwoStreamEncoder: CompiledTwoStreamEncoder,
+    SingleStreamEncoder: CompiledSingleStreamEncoder,
+}
 Model = TypeVar("Model", bound=nn.Module)
 
 
@@ -76,9 +80,9 @@ def accelerate(model: Model, *, cones: bool = True) -> Model:
     compiled, with_cones = [], []
     for name, module in model.named_modules():
         if isinstance(module, TwoStreamLayer | SingleStreamLayer):
-            why = _why_no_twin(module)
+            why = why_not(module)
             if why is None:
-                twins[id(module)] = _twin_of_layer(module)
+                twins[id(module)] = twin_of(module)
                 compiled.append(name)
             else:
                 left[name or "model"] = f"not compiled, as {why}"
@@ -112,15 +116,6 @@ def _why_off() -> str | None:
     return "numba cannot be imported"
 
 
-def _why_no_twin(layer: TwoStreamLayer | SingleStreamLayer) -> str | None:
-    """What keeps a layer from having a twin; a class made from a known one may compute something else."""
-    if type(layer) not in (TwoStreamLayer, SingleStreamLayer):
-        return f"{type(layer).__name__} may compute something else"
-    if any(has_hooks(part) for part in layer.modules()):
-        return "it has hooks, which a compiled layer would pass by"
-    return why_not(layer)
-
-
 def _all_compiled(encoder: object, twins: Mapping[int, nn.Module]) -> bool:
     layers = getattr(encoder, "layers", None)
     return isinstance(layers, nn.ModuleList) and len(layers) > 0 and all(id(layer) in twins for layer in layers)
@@ -148,26 +143,15 @@ def _why_no_cones(module: SubgraphGNN | LearnedPolicy, twins: Mapping[int, nn.Mo
     return None
 
 
-def _twin_of_layer(layer: TwoStreamLayer | SingleStreamLayer) -> nn.Module:
-    if isinstance(layer, TwoStreamLayer):
-        return CompiledTwoStreamLayer.of(layer)
-    return CompiledSingleStreamLayer.of(layer)
-
-
-def _twin_of_encoder(encoder: TwoStreamEncoder | SingleStreamEncoder, twins: Mapping[int, nn.Module]) -> nn.Module:
-    kind = CompiledTwoStreamEncoder if isinstance(encoder, TwoStreamEncoder) else CompiledSingleStreamEncoder
-    twin: nn.Module = kind(encoder.node_encoder, [twins[id(layer)] for layer in encoder.layers])  # type: ignore[misc]
-    twin.training = encoder.training
-    return twin
-
-
 def _rebuild(model: Model, twins: dict[int, nn.Module], cones: set[str]) -> Model:
     """A model of the same weights in which every part that has a twin is that twin, encoders and models too."""
     parts = [(name or "model", module) for name, module in model.named_modules()]
     for name, module in reversed(parts):  # parts of a module come behind it
-        if type(module) in (TwoStreamEncoder, SingleStreamEncoder):
+        if type(module) in ENCODERS:
             if _all_compiled(module, twins) and not has_hooks(module):
-                twins[id(module)] = _twin_of_encoder(cast(TwoStreamEncoder, module), twins)
+                layers = [twins[id(layer)] for layer in module.layers]
+                twin = twins[id(module)] = ENCODERS[type(module)](module.node_encoder, layers)
+                twin.training = module.training
         elif name in cones and isinstance(module, LearnedPolicy):
             twins[id(module)] = CompiledLearnedPolicy.of(module, twins[id(module.encoder)])
         elif name in cones and isinstance(module, SubgraphGNN):

@@ -1,4 +1,4 @@
-"""Twins of the encoders of one and of two streams, in which rows that come out alike are computed once."""
+"""The twin of the encoder of two streams, in which rows that come out alike are computed once in training."""
 
 from __future__ import annotations
 
@@ -8,13 +8,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from policylearn.bags import Bag, Graphs
-from policylearn.fast.merged_network import MarkedRows, MergedNetwork, States
-from policylearn.fast.rows import as_array
+from policylearn.bags import NO_PICK, Bag, Graphs
+from policylearn.fast.networks import MergedNetwork, States, spread
+from policylearn.fast.rows import Array, Cones, as_array
 from policylearn.nn import SingleStreamEncoder, TwoStreamEncoder
-
-WORTH = 0.85
-"""Above this share of the rows the whole copies are computed: they lie better in memory."""
 
 
 class CompiledTwoStreamEncoder(TwoStreamEncoder):
@@ -35,28 +32,20 @@ class CompiledTwoStreamEncoder(TwoStreamEncoder):
         """
         if bag.marks.requires_grad or not bag.shares_edges:
             return None
-        network = self._network(graphs, bag) if unmarked is None else unmarked.network
+        network = self.network(graphs, bag) if unmarked is None else unmarked.network
         if network is None:
             return None
-        found = MarkedRows.of(network, bag, apart=unmarked is not None)
-        if unmarked is not None and found.cones is None:
-            return network.spread(unmarked.states, network.unmarked, found.place)
-        computed = found.both if unmarked is None else found.marked
-        if computed.total > WORTH * 2 * network.depth * bag.num_rows:
-            return None
-        features: Tensor = self.node_encoder(graphs) if unmarked is None else unmarked.features
+        found = MarkedRows.of(bag, graphs, depth=len(self.layers))
+        classes, given = network.marked(found.cones, found.marks)
         if unmarked is None:
-            whole = found.given(features, found.both)
-            if not network.takes(whole):
-                return None  # the plain pass says why
-            rows = found.both.rows(found.weights(bag) if network.by_batch else None)
-            states = network.train(rows, whole)
+            both = network.unmarked.with_marked(classes)
+            rows = both.rows(found.weights(bag) if network.by_batch else None)
+            states = network.train(rows, _joined(network.unmarked_input(bag.marks.shape[1]), given))[-1]
         else:
-            given = found.given(features, found.marked, apart=True)
-            made = network.train(found.marked.rows(inside=found.both), given, unmarked.states[:-1])
-            last = (torch.cat(both) for both in zip(unmarked.states[-1], made[-1], strict=True))
-            states = [tuple(last)]  # type: ignore[list-item]
-        return network.spread(states, found.both, found.place)
+            rows = classes.rows(beside=network.unmarked)
+            states = _joined(unmarked.states[-1], network.train(rows, given, unmarked.states[:-1])[-1])
+        last = zip(network.unmarked.last, classes.last, strict=True)
+        return spread(states, *(np.concatenate(both)[found.place] for both in last))
 
     def unmarked(self, graphs: Graphs, bag: Bag) -> UnmarkedStates | None:
         """The unmarked graphs, for copies that are yet to come; None where these need not be alike.
@@ -65,42 +54,41 @@ class CompiledTwoStreamEncoder(TwoStreamEncoder):
             graphs: the batch.
             bag: slot 0 alone.
         """
-        network = self._network(graphs, bag)
+        network = None if bag.marks.requires_grad else self.network(graphs, bag)
         if network is None or network.by_batch or bool(bag.marks.any()):
             return None
-        features: Tensor = self.node_encoder(graphs)
-        found = MarkedRows.nowhere(network, bag)
-        given = found.given(features, network.unmarked)
-        if not network.takes(given):
-            return None
-        made = network.train(network.unmarked.rows(), given)
-        return UnmarkedStates(network, features, [given, *made])
+        given = network.unmarked_input(bag.marks.shape[1])
+        return UnmarkedStates(network, [given, *network.train(network.unmarked.rows(), given)])
 
-    def _network(self, graphs: Graphs, bag: Bag) -> MergedNetwork | None:
-        """The network over classes; None where whole copies are to be computed."""
-        network = None if bag.marks.requires_grad else MergedNetwork.of(self, graphs, bag)
-        return None if network is None or network.infers else network
+    def network(self, graphs: Graphs, bag: Bag) -> MergedNetwork | None:
+        """The network over classes in training; None where whole copies are to be computed."""
+        if bag.marks.device.type != "cpu":
+            return None
+        network = MergedNetwork.of(self, graphs, bag.marks, count=bag.num_rows)
+        learns = torch.is_grad_enabled() or (network is not None and network.by_batch)
+        return network if learns else None
 
 
 class CompiledSingleStreamEncoder(SingleStreamEncoder):
-    """See `SingleStreamEncoder`."""
+    """See `SingleStreamEncoder`; in training, rows that are alike are computed once.
+
+    Their gradients are summed before they reach a norm. Where all nodes of a batch are alike, each norm divides by
+    sqrt(eps), and gradients that cancel in exact arithmetic would grow with every layer.
+    """
 
     def forward(self, graphs: Graphs, bag: Bag) -> Tensor:
-        """Node states of every copy, ``(R, C)``."""
-        network = MergedNetwork.of(self, graphs, bag)
-        if network is None or network.unmarked.total > WORTH * network.depth * bag.num_rows:
+        like, network = bag.marks.new_empty(0, 0), None
+        if like.device.type == "cpu" and bag.shares_edges and torch.is_grad_enabled():
+            network = MergedNetwork.of(self, graphs, like, count=bag.num_rows)
+        if network is None:
             return super().forward(graphs, bag)
-        found = MarkedRows.nowhere(network, bag)
-        given = found.given(self.node_encoder(graphs), network.unmarked)
-        if not network.takes(given):
-            return super().forward(graphs, bag)
-        if network.infers:
-            h, p = network.infer(network.unmarked.rows(), (as_array(given[0]), as_array(given[1])))[-1]
-            states = [(torch.from_numpy(h), torch.from_numpy(p))]
-        else:
-            rows = network.unmarked.rows(found.weights(bag) if network.by_batch else None)
-            states = network.train(rows, given)
-        return network.spread(states, network.unmarked, found.place)
+        weights = [as_array(bag.rows_per_node)] * len(self.layers) if network.by_batch else None
+        h, _ = network.train(network.unmarked.rows(weights), network.unmarked_input(0))[-1]
+        return bag.spread(h.index_select(0, torch.from_numpy(network.unmarked.last[0])))
+
+
+def _joined(one: States, two: States) -> States:
+    return torch.cat([one[0], two[0]]), torch.cat([one[1], two[1]])
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,14 +97,58 @@ class UnmarkedStates:
 
     Args:
         network: over their classes.
-        features: of the nodes.
         states: of the classes in front of the first layer and behind each.
     """
 
     network: MergedNetwork
-    features: Tensor
-    states: States
+    states: list[States]
 
     def of_nodes(self) -> Tensor:
         """The state of each node, ``(N, C)``."""
-        return self.network.spread(self.states, self.network.unmarked, np.arange(len(self.features)))
+        return spread(self.states[-1], *self.network.unmarked.last)
+
+
+@dataclass(frozen=True, eq=False)
+class MarkedRows:
+    """The rows of a bag that marks can have reached; all others are as in the unmarked graphs.
+
+    Args:
+        cones: these rows.
+        marks: of the marked rows.
+        place: what stands for each row of the bag: a node of the unmarked graphs, or behind all of them a row of cones.
+    """
+
+    cones: Cones
+    marks: Tensor
+    place: Array
+
+    @staticmethod
+    def of(bag: Bag, graphs: Graphs, depth: int) -> MarkedRows:
+        """Those of a bag."""
+        marked = bag.marks.any(1).nonzero().squeeze(1)
+        copies, roots = _by_copy(bag.node[marked], bag.copy[marked])
+        cones = Cones.around(graphs.adjacency, roots, depth)
+        node_of, number = torch.from_numpy(cones.node_of), torch.from_numpy(cones.copy_of)
+        first = bag.row_ptr[:-1] - bag.copy_ptr.index_select(0, bag.graph)  # of a node, less its graph's first copy
+        own = first.index_select(0, node_of) + copies.index_select(0, number)  # the bag's row of each
+        place = bag.node.index_copy(0, own, bag.num_nodes + torch.arange(len(own)))
+        return MarkedRows(cones, bag.marks[own[: cones.ends[0]]], as_array(place))
+
+    def weights(self, bag: Bag) -> list[Array]:
+        """How many rows of the bag each node of the unmarked graphs, and each row of cones, stands for."""
+        per_node, found = as_array(bag.rows_per_node), []
+        for end in self.cones.ends[1:]:
+            alone = per_node - np.bincount(self.cones.node_of[:end], minlength=len(per_node))
+            found.append(np.concatenate([alone, np.ones(end, alone.dtype)]))
+        return found
+
+
+def _by_copy(nodes: Tensor, copies: Tensor) -> tuple[Tensor, Tensor]:
+    """The copies in which nodes are marked, ``(S,)``, and these nodes, ``(S, k)``, `NO_PICK` where one has fewer."""
+    distinct, number, counts = torch.unique(copies, return_inverse=True, return_counts=True)
+    order = number.argsort(stable=True)
+    number = number[order]
+    place = torch.arange(len(number)) - (counts.cumsum(0) - counts)[number]
+    roots = nodes.new_full((len(distinct), int(counts.max()) if len(counts) else 1), NO_PICK)
+    roots[number, place] = nodes[order]
+    return distinct, roots

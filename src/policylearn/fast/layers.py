@@ -7,15 +7,15 @@ for a batch norm, fixed statistics with gradients) a twin runs the layer's own f
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple, Self, cast
+from typing import NamedTuple, cast
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
-from policylearn.bags import Bag
-from policylearn.fast.rows import DTYPES, NONE, Array, Kinds, LayerRows, RowLists, Rows, as_array
-from policylearn.fast.streams import CompiledNorm, FixedStream, StreamPlan, train_stream
+from policylearn.bags import Adjacency, Bag
+from policylearn.fast.rows import NONE, Array, LayerRows, as_array, whole_copies
+from policylearn.fast.streams import FixedHalf, FixedStream, Norm, StreamPlan, train_stream
 from policylearn.nn import (
     GIN,
     CategoricalEdges,
@@ -27,35 +27,20 @@ from policylearn.nn import (
     TwoStreamLayer,
 )
 
-FixedStates = tuple[Array, Array]
-"""Features and marks; marks without channels where there is one stream."""
+Layer = TwoStreamLayer | SingleStreamLayer
 
 
 class CompiledTwoStreamLayer(TwoStreamLayer):
     """See `TwoStreamLayer`."""
 
-    @classmethod
-    def of(cls, layer: TwoStreamLayer) -> Self:
-        """One of the very same parts."""
-        twin = cls(layer.features, layer.marks, residual=layer.residual)
-        twin.dropout, twin.training = layer.dropout, layer.training
-        return twin
-
     def forward(self, h: Tensor, p: Tensor, bag: Bag, edge_attr: Tensor | None) -> tuple[Tensor, Tensor]:
         """Both streams, ``(R, C)`` and ``(R, C)``."""
         new = compiled_layer(self, h, p, bag, edge_attr)
-        return super().forward(h, p, bag, edge_attr) if new is None else (new[0], new[1])
+        return super().forward(h, p, bag, edge_attr) if new is None else new
 
 
 class CompiledSingleStreamLayer(SingleStreamLayer):
     """See `SingleStreamLayer`; its marks have no channels."""
-
-    @classmethod
-    def of(cls, layer: SingleStreamLayer) -> Self:
-        """One of the very same parts."""
-        twin = cls(layer.features, residual=layer.residual)
-        twin.dropout, twin.training = layer.dropout, layer.training
-        return twin
 
     def forward(self, h: Tensor, bag: Bag, edge_attr: Tensor | None) -> Tensor:
         """One layer, ``(R, C) -> (R, C)``."""
@@ -63,7 +48,15 @@ class CompiledSingleStreamLayer(SingleStreamLayer):
         return super().forward(h, bag, edge_attr) if new is None else new[0]
 
 
-Layer = TwoStreamLayer | SingleStreamLayer
+def twin_of(layer: Layer) -> Layer:
+    """A compiled layer of the very same parts."""
+    twin: Layer
+    if isinstance(layer, TwoStreamLayer):
+        twin = CompiledTwoStreamLayer(layer.features, layer.marks, residual=layer.residual)
+    else:
+        twin = CompiledSingleStreamLayer(layer.features, residual=layer.residual)
+    twin.dropout, twin.training = layer.dropout, layer.training
+    return twin
 
 
 def streams_of(layer: Layer) -> list[StreamLayer]:
@@ -88,6 +81,10 @@ def why_not(layer: Layer) -> str | None:
 
     Classes must be known exactly: one made from a class that is known may compute something else.
     """
+    if type(layer) not in (TwoStreamLayer, SingleStreamLayer):
+        return f"{type(layer).__name__} may compute something else"
+    if any(has_hooks(part) for part in layer.modules()):
+        return "it has hooks, which a compiled layer would pass by"
     norms = []
     for stream in streams_of(layer):
         conv = stream.conv
@@ -104,183 +101,160 @@ def why_not(layer: Layer) -> str | None:
     return None
 
 
-def compiled_layer(layer: Layer, h: Tensor, p: Tensor, bag: Bag, edge_attr: Tensor | None) -> list[Tensor] | None:
+def compiled_layer(
+    layer: Layer, h: Tensor, p: Tensor, bag: Bag, edge_attr: Tensor | None
+) -> tuple[Tensor, Tensor] | None:
     """New features and marks; None where the loops do not serve these tensors."""
     parts = LayerParts.of(layer)
     infers = parts.fixed and not torch.is_grad_enabled()
     if not (infers or parts.takes_statistics(bag.num_rows)):
         return None
-    if p.dtype != h.dtype or not parts.fit(h, h.shape[1], p.shape[1], residual=layer.residual):
+    if p.dtype != h.dtype or not parts.fit(h, h.shape[1], p.shape[1]):
         return None
-    rows = Rows.of(bag)
-    edges = EdgeValues.of(parts.convs[0], rows, edge_attr, h.dtype)
+    edges = EdgeValues.of(parts.streams[0].conv, bag.row_adjacency, edge_attr, h.dtype)
     if not edges.fit(h.shape[1] + p.shape[1]):
         return None
     drops = drops_now(layer)
-    residual = layer.residual and not drops
+    parts = parts._replace(residual=layer.residual and not drops)
+    rows = whole_copies(bag, edges.kind)
     if infers:
-        given = h.detach().contiguous().numpy(), p.detach().contiguous().numpy()
-        made = FixedLayer.of(parts, edges, residual)(rows.layer(edges.kinds), given)
-        new = [torch.from_numpy(one) for one in made]
+        given = as_array(h), as_array(p)
+        new = [np.empty((bag.num_rows, stream.width), given[0].dtype) for stream in parts.streams]
+        infer_layer(parts.fixed_streams(edges), rows, given, new)
+        new_h, new_p = torch.from_numpy(new[0]), torch.from_numpy(new[1]) if len(new) > 1 else p
     else:
-        new = list(train_layer(parts, edges, residual, rows.layer(edges.kinds), (h, p)))
+        new_h, new_p = train_layer(parts, edges, rows, (h, p))
     if drops:
-        dropped: Tensor = layer.dropout(new[0])
-        new[0] = dropped + h if layer.residual else dropped
-    return new
+        dropped: Tensor = layer.dropout(new_h)
+        new_h = dropped + h if layer.residual else dropped
+    return new_h, new_p
 
 
 def train_layer(
-    parts: LayerParts, edges: EdgeValues, residual: bool, rows: LayerRows, states: tuple[Tensor, Tensor]
+    parts: LayerParts, edges: EdgeValues, rows: LayerRows, given: tuple[Tensor, Tensor]
 ) -> tuple[Tensor, Tensor]:
     """New features and marks of rows, with gradients; norms remember what they find."""
-    h, p = states
-    new_h = _train_stream(parts, 0, rows.features, (h, p, rows.marks_of), edges.values, residual)
-    if len(parts.convs) == 1:
-        return new_h, p
-    assert rows.marks is not None, "there are two streams"
-    return new_h, _train_stream(parts, 1, rows.marks, (p, p.new_empty(0, 0), NONE), None, False)
+    (h, p), features = given, parts.streams[0]
+    plan = StreamPlan(rows.features, rows.marks_of, features.norms, parts.residual)
+    new = train_stream(plan, h, p, edges.values, features.weights)
+    if len(parts.streams) == 1:
+        return new, p
+    marks = parts.streams[1]
+    plan = StreamPlan(rows.marks, NONE, marks.norms, False)
+    return new, train_stream(plan, p, p.new_empty(0, 0), None, marks.weights)
 
 
-def _train_stream(
-    parts: LayerParts,
-    number: int,
-    lists: RowLists,
-    states: tuple[Tensor, Tensor, Array],
-    values: Tensor | None,
-    residual: bool,
-) -> Tensor:
-    h, p, marks_of = states
-    norms, (one, two) = parts.norms[2 * number :][:2], parts.affine[2 * number :][:2]
-    plan = StreamPlan(lists, marks_of, parts.kind, (norms[0].eps, norms[1].eps), residual)
-    new, found = train_stream(plan, h, p, values, (parts.convs[number].eps, *one, *two))
-    for norm, statistics in zip(norms, found, strict=False):  # layer norms found nothing
-        remember(norm, statistics, lists.total)
-    return new
-
-
-def remember(norm: RowBatchNorm, found: Array, count: int) -> None:
-    """See `RowBatchNorm.remember`; mean and biased variance as they come out of the loops, ``(2, C)``."""
-    if norm.track and norm.training:
-        mean, variance = norm.running_mean.numpy(), norm.running_var.numpy()
-        mean += norm.momentum * (found[0] - mean)
-        variance += norm.momentum * (found[1] * (count / (count - 1)) - variance)
+def infer_layer(
+    streams: Sequence[FixedStream], rows: LayerRows, given: tuple[Array, Array], out: Sequence[Array]
+) -> None:
+    """Fill arrays with new features and marks of rows."""
+    h, p = given
+    streams[0](rows.features, h, p, rows.marks_of, out[0])
+    if len(streams) > 1:
+        streams[1](rows.marks, p, np.empty((0, 0), h.dtype), NONE, out[1])
 
 
 def in_a_row(layers: Iterable[nn.Module], like: Tensor, channels: int, marks: int) -> list[LayerParts] | None:
     """The parts of compiled layers; None where the loops do not know such tensors, or one drops now or has hooks.
 
-    Args:
-        layers: one after the other.
-        like: a tensor as those that go through them.
-        channels: of the features that go in.
-        marks: of the marks that go in.
+    Features and marks that go in are like the tensor, and have so many channels each.
     """
     found: list[LayerParts] = []
     for layer in layers:
         assert isinstance(layer, CompiledTwoStreamLayer | CompiledSingleStreamLayer), "asked where all are compiled"
         parts = LayerParts.of(layer)
-        if drops_now(layer) or has_hooks(layer) or not parts.fit(like, channels, marks, residual=layer.residual):
+        if drops_now(layer) or has_hooks(layer) or not parts.fit(like, channels, marks):
             return None
         found.append(parts)
-        channels = parts.convs[0].lin2.out_features
-        marks = parts.convs[1].lin2.out_features if len(parts.convs) > 1 else 0
+        channels, marks = parts.streams[0].width, sum(stream.width for stream in parts.streams[1:])
     return found
 
 
-class LayerParts(NamedTuple):
-    """What a layer is made of, stream by stream: one convolution and two norms each.
+class StreamParts(NamedTuple):
+    """What a stream is made of.
 
     Args:
-        convs: one per stream.
-        norms: two per stream.
-        kind: of all norms.
-        affine: weight and bias of each map, scale and shift of the norm behind it; two per stream.
+        conv: its convolution.
+        norms: behind each of its two maps.
+        halves: weight and bias of each map, scale and shift of the norm behind it.
     """
 
-    convs: list[GIN]
-    norms: list[Any]
-    kind: CompiledNorm
-    affine: Sequence[tuple[Tensor, Tensor, Tensor, Tensor]]
+    conv: GIN
+    norms: tuple[Norm, Norm]
+    halves: tuple[tuple[Tensor, ...], tuple[Tensor, ...]]
+
+    @staticmethod
+    def of(stream: StreamLayer) -> StreamParts:
+        """Those of a stream that `why_not` finds nothing against."""
+        conv = cast(GIN, stream.conv)
+        norms: tuple[Norm, Norm] = (conv.norm, stream.norm)
+        one, two = (norm if isinstance(norm, RowBatchNorm) else norm.norm for norm in norms)
+        first = conv.lin1.weight, conv.lin1.bias, one.weight, one.bias
+        return StreamParts(conv, norms, (first, (conv.lin2.weight, conv.lin2.bias, two.weight, two.bias)))
+
+    @property
+    def weights(self) -> tuple[Tensor, ...]:
+        """As `train_stream` takes them."""
+        return self.conv.eps, *self.halves[0], *self.halves[1]
+
+    @property
+    def width(self) -> int:
+        """Channels that come out."""
+        return len(self.halves[1][0])
+
+
+class LayerParts(NamedTuple):
+    """What a layer is made of.
+
+    Args:
+        streams: that of the features first.
+        by_batch: whether norms are batch norms.
+        residual: whether the features that came in are added.
+    """
+
+    streams: list[StreamParts]
+    by_batch: bool
+    residual: bool
 
     @staticmethod
     def of(layer: Layer) -> LayerParts:
         """Those of a layer that `why_not` finds nothing against."""
-        convs: list[GIN] = []
-        norms: list[Any] = []
-        for stream in streams_of(layer):
-            conv = cast(GIN, stream.conv)
-            convs.append(conv)
-            norms += [conv.norm, stream.norm]
-        kind: CompiledNorm = "batch" if isinstance(norms[0], RowBatchNorm) else "layer"
-        maps = [linear for conv in convs for linear in (conv.lin1, conv.lin2)]
-        owns = norms if kind == "batch" else [norm.norm for norm in norms]
-        affine = [(linear.weight, linear.bias, own.weight, own.bias) for linear, own in zip(maps, owns, strict=True)]
-        return LayerParts(convs, norms, kind, affine)
+        streams = [StreamParts.of(stream) for stream in streams_of(layer)]
+        return LayerParts(streams, isinstance(streams[0].norms[0], RowBatchNorm), bool(layer.residual))
 
     @property
     def fixed(self) -> bool:
         """Whether norms need nothing from the batch now."""
-        return self.kind == "layer" or all(norm.fixed for norm in self.norms)
+        return not self.by_batch or all(norm.fixed for stream in self.streams for norm in stream.norms)
 
     def takes_statistics(self, count: int) -> bool:
-        """Whether `network_step` serves so many rows now: all norms take their statistics, and these have a spread."""
-        return self.kind == "layer" or (count > 1 and not any(norm.fixed for norm in self.norms))
+        """Whether `train_layer` serves so many rows now: all norms take their statistics, and these have a spread."""
+        norms = [norm for stream in self.streams for norm in stream.norms]
+        return not self.by_batch or (count > 1 and not any(norm.fixed for norm in norms))
 
-    def fit(self, like: Tensor, channels: int, marks: int, *, residual: bool) -> bool:
+    def fit(self, like: Tensor, channels: int, marks: int) -> bool:
         """Whether the loops know such tensors, and the weights are as wide as they need to be."""
-        if like.device.type != "cpu" or like.dtype not in DTYPES or torch.is_autocast_enabled("cpu"):
+        known = like.device.type == "cpu" and like.dtype in (torch.float32, torch.float64)
+        if not known or torch.is_autocast_enabled("cpu"):
             return False
-        if any(one.dtype != like.dtype or one.device != like.device for place in self.affine for one in place):
-            return False
-        for stream, inputs in enumerate((channels + marks, marks)[: len(self.convs)]):
-            first, second = self.affine[2 * stream][0], self.affine[2 * stream + 1][0]
-            if first.shape[1] != inputs or second.shape[1] != len(first):
+        for stream, inputs in zip(self.streams, (channels + marks, marks), strict=False):
+            one, two = stream.halves
+            if any(weight.dtype != like.dtype or weight.device != like.device for weight in (*one, *two)):
                 return False
-        return not residual or len(self.affine[1][0]) == channels
+            if one[0].shape[1] != inputs or two[0].shape[1] != len(one[0]):
+                return False
+        return not self.residual or self.streams[0].width == channels
 
-
-class FixedLayer(NamedTuple):
-    """A layer at inference, where norms need nothing from the batch: its streams, that of the features first."""
-
-    streams: list[FixedStream]
-
-    @staticmethod
-    def of(parts: LayerParts, edges: EdgeValues, residual: bool) -> FixedLayer:
-        """A layer as it is now."""
-        streams = []
-        for number, conv in enumerate(parts.convs):
-            halves = [_fixed_half(parts, 2 * number + half) for half in range(2)]
-            dtype = halves[0][1].dtype
-            own = edges.values if number == 0 else None
-            values = np.empty((0, 0), dtype) if own is None else as_array(own)
-            scale = dtype.type(1 + conv.eps.item())
-            streams.append(FixedStream(halves, parts.kind == "layer", values, scale, residual and number == 0))
-        return FixedLayer(streams)
-
-    def __call__(self, rows: LayerRows, given: FixedStates, known: FixedStates | None = None) -> FixedStates:
-        """New features and marks of rows, behind those that are known."""
-        h, p = given
-        nothing = np.empty((0, 0), h.dtype)
-        every = [(rows.features, h, p, rows.marks_of), (rows.marks, p, nothing, NONE)]
-        made = [nothing, nothing]
-        for number, (stream, (lists, own, marks, marks_of)) in enumerate(zip(self.streams, every, strict=False)):
-            assert lists is not None, "there are rows for each stream"
-            width = len(stream.halves[1][0])
-            ahead = np.empty((0, width), h.dtype) if known is None else known[number]
-            made[number] = np.empty((len(ahead) + lists.count, width), h.dtype)
-            made[number][: len(ahead)] = ahead
-            stream(lists, own, marks, marks_of, made[number][len(ahead) :])
-        return made[0], made[1]
-
-
-def _fixed_half(parts: LayerParts, place: int) -> tuple[Tensor, Array, Array, Array, Any]:
-    norm, (weight, *vectors) = parts.norms[place], parts.affine[place]
-    bias, scale, shift = (as_array(one) for one in vectors)
-    if parts.kind == "batch":
-        scale = scale / np.sqrt(as_array(norm.running_var) + scale.dtype.type(norm.eps))
-        bias = bias - as_array(norm.running_mean)
-    return weight.detach(), bias, scale, shift, scale.dtype.type(norm.eps)
+    def fixed_streams(self, edges: EdgeValues) -> list[FixedStream]:
+        """The streams as they are at inference."""
+        found: list[FixedStream] = []
+        for stream, values in zip(self.streams, (edges.values, None), strict=False):
+            one, two = (FixedHalf.of(norm, half) for norm, half in zip(stream.norms, stream.halves, strict=True))
+            dtype = one.weight.dtype
+            vectors = np.empty((0, 0), dtype) if values is None else as_array(values)
+            scale, residual = dtype.type(1 + stream.conv.eps.item()), self.residual and not found
+            found.append(FixedStream((one, two), not self.by_batch, vectors, scale, residual))
+        return found
 
 
 class EdgeValues(NamedTuple):
@@ -288,21 +262,20 @@ class EdgeValues(NamedTuple):
 
     Args:
         values: ``(K, C)``; None without edge features.
-        kinds: the row of each message.
+        kind: the row of each message.
     """
 
     values: Tensor | None
-    kinds: Kinds
+    kind: Array
 
     @staticmethod
-    def of(conv: GIN, rows: Rows, edge_attr: Tensor | None, dtype: torch.dtype) -> EdgeValues:
-        """Those of a layer; what no weight has a part in is worked out once per bag."""
-        table = conv.edges
-        if isinstance(table, CategoricalEdges) and edge_attr is not None:
-            return EdgeValues(table.values().to(dtype), rows.kinds_of(edge_attr, table.sizes, table.index))
+    def of(conv: GIN, adjacency: Adjacency, edge_attr: Tensor | None, dtype: torch.dtype) -> EdgeValues:
+        """Those of a layer."""
         term = conv.edge_term(edge_attr)
-        return EdgeValues(None, rows.no_kinds) if term is None else EdgeValues(term.values.to(dtype), rows.edge_ids)
+        if term is None:
+            return EdgeValues(None, np.zeros(adjacency.num_edges, np.int64))
+        return EdgeValues(term.values.to(dtype), as_array(adjacency.kinds(term.index)))
 
     def fit(self, width: int) -> bool:
         """Whether there is a vector of that width for each message."""
-        return self.values is None or (self.values.shape[1] == width and len(self.values) >= self.kinds.most)
+        return self.values is None or (self.values.shape[1] == width and len(self.values) > self.kind.max(initial=-1))

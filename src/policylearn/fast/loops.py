@@ -1,4 +1,4 @@
-"""Sums of messages along lists of rows, and norms with their relu, compiled by numba.
+"""Sums of messages along lists of rows, norms with their relu, and changes within cones, compiled by numba.
 
 Each loop writes arrays that are handed in; products of matrices lie between the loops and are torch's. Loops over
 channels go through small arrays that a function makes itself: the compiler knows that nothing else points to these and
@@ -22,8 +22,8 @@ BLOCK = 64
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
-def sum_messages(h, p, marks_of, own, ptr, sender, kind, values, scale, out):  # type: ignore[no-untyped-def]
-    """``out = scale * [h, p] + sum of relu([h, p] + values)``.
+def sum_messages(start, h, p, marks_of, own, ptr, sender, kind, values, scale, out):  # type: ignore[no-untyped-def]
+    """``out = scale * [h, p] + sum of relu([h, p] + values)`` for as many rows as ``out`` has, from ``start`` on.
 
     Row r was row ``own[r]`` and hears the rows ``sender`` from ``ptr[r]`` on; row i has the marks ``p[marks_of[i]]``.
     Without values (no columns) the sum is that of ``[h, p]`` itself.
@@ -32,37 +32,33 @@ def sum_messages(h, p, marks_of, own, ptr, sender, kind, values, scale, out):  #
     zero = h.dtype.type(0)
     plain = values.shape[1] == 0
     mine, marked = np.empty(channels, h.dtype), np.empty(marks, h.dtype)
-    for row in range(len(own)):
+    for row in range(start, start + len(out)):
         at = own[row]
         for c in range(channels):
             mine[c] = scale * h[at, c]
-        if marks > 0:
-            mark = marks_of[at]
-            for c in range(marks):
-                marked[c] = scale * p[mark, c]
+        mark = marks_of[at] if marks > 0 else 0
+        for c in range(marks):
+            marked[c] = scale * p[mark, c]
         for m in range(ptr[row], ptr[row + 1]):
             at = sender[m]
+            mark = marks_of[at] if marks > 0 else 0
             if plain:
                 for c in range(channels):
                     mine[c] += h[at, c]
-                if marks > 0:
-                    mark = marks_of[at]
-                    for c in range(marks):
-                        marked[c] += p[mark, c]
+                for c in range(marks):
+                    marked[c] += p[mark, c]
             else:
                 k = kind[m]
                 for c in range(channels):
                     value = h[at, c] + values[k, c]
-                    mine[c] += zero if value <= zero else value
-                if marks > 0:
-                    mark = marks_of[at]
-                    for c in range(marks):
-                        value = p[mark, c] + values[k, channels + c]
-                        marked[c] += zero if value <= zero else value
+                    mine[c] += zero if value < zero else value
+                for c in range(marks):
+                    value = p[mark, c] + values[k, channels + c]
+                    marked[c] += zero if value < zero else value
         for c in range(channels):
-            out[row, c] = mine[c]
+            out[row - start, c] = mine[c]
         for c in range(marks):
-            out[row, channels + c] = marked[c]
+            out[row - start, channels + c] = marked[c]
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
@@ -77,27 +73,23 @@ def sum_messages_gradient(  # type: ignore[no-untyped-def]
     zero = h.dtype.type(0)
     plain, added = values.shape[1] == 0, len(residual) > 0
     g, g_marks = np.empty(channels, h.dtype), np.empty(marks, h.dtype)
-    passed, passed_marks = np.empty(channels, h.dtype), np.empty(marks, h.dtype)
     scaled, scaled_marks = np.zeros(channels, h.dtype), np.zeros(marks, h.dtype)
     for row in range(len(own)):
         at = own[row]
         for c in range(channels):
             g[c] = gradient[row, c]
-        for c in range(channels):
             scaled[c] += g[c] * h[at, c]
         for c in range(channels):
             to_h[at, c] += scale * g[c]
         if added:
             for c in range(channels):
                 to_h[at, c] += residual[row, c]
-        if marks > 0:
-            mark = marks_of[at]
-            for c in range(marks):
-                g_marks[c] = gradient[row, channels + c]
-            for c in range(marks):
-                scaled_marks[c] += g_marks[c] * p[mark, c]
-            for c in range(marks):
-                to_p[mark, c] += scale * g_marks[c]
+        mark = marks_of[at] if marks > 0 else 0
+        for c in range(marks):
+            g_marks[c] = gradient[row, channels + c]
+            scaled_marks[c] += g_marks[c] * p[mark, c]
+        for c in range(marks):
+            to_p[mark, c] += scale * g_marks[c]
         for m in range(ptr[row], ptr[row + 1]):
             at = sender[m]
             mark = marks_of[at] if marks > 0 else 0
@@ -109,17 +101,13 @@ def sum_messages_gradient(  # type: ignore[no-untyped-def]
             else:
                 k = kind[m]
                 for c in range(channels):
-                    passed[c] = g[c] if h[at, c] + values[k, c] > zero else zero
-                for c in range(channels):
-                    to_h[at, c] += passed[c]
-                for c in range(channels):
-                    to_values[k, c] += passed[c]
+                    passed = g[c] if h[at, c] + values[k, c] > zero else zero
+                    to_h[at, c] += passed
+                    to_values[k, c] += passed
                 for c in range(marks):
-                    passed_marks[c] = g_marks[c] if p[mark, c] + values[k, channels + c] > zero else zero
-                for c in range(marks):
-                    to_p[mark, c] += passed_marks[c]
-                for c in range(marks):
-                    to_values[k, channels + c] += passed_marks[c]
+                    passed = g_marks[c] if p[mark, c] + values[k, channels + c] > zero else zero
+                    to_p[mark, c] += passed
+                    to_values[k, channels + c] += passed
     for c in range(channels):
         to_scale[c] += scaled[c]
     for c in range(marks):
@@ -223,15 +211,23 @@ def layer_gradient(gradient, x, before, scale, shift, rows, to_x, sums):  # type
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
-def column_sums(x, base, weights, sums):  # type: ignore[no-untyped-def]
-    """Add up the differences to a row, and their squares, over the rows, each as often as its weight says."""
+def batch_statistics(x, bias, scale, eps, weights, total):  # type: ignore[no-untyped-def]
+    """The statistics of ``x + bias``, whose rows count as often as their weights say, ``total`` times in all.
+
+    Returns what `norm_relu` adds to x and multiplies with, and in double precision the mean, the biased variance and
+    the inverse deviation of each column, ``(3, C)``.
+    """
     width = x.shape[1]
-    some, square = np.zeros(width, x.dtype), np.zeros(width, x.dtype)
-    for start in range(0, len(x), BLOCK):
+    first = 0
+    while first < len(x) - 1 and weights[first] == 0:  # others, as of a graph that is not in the bag, may lie far off
+        first += 1
+    base = x[first].copy()
+    sums, some, square = np.zeros((2, width)), np.zeros(width, x.dtype), np.zeros(width, x.dtype)
+    for start in range(first, len(x), BLOCK):
         some[:] = 0
         square[:] = 0
         for r in range(start, min(start + BLOCK, len(x))):
-            weight = weights[r]
+            weight = x.dtype.type(weights[r])
             if weight == 0:
                 continue
             for c in range(width):
@@ -241,11 +237,25 @@ def column_sums(x, base, weights, sums):  # type: ignore[no-untyped-def]
         for c in range(width):
             sums[0, c] += some[c]
             sums[1, c] += square[c]
+    before, factor, found = np.empty(width, x.dtype), np.empty(width, x.dtype), np.empty((3, width))
+    for c in range(width):
+        offset = sums[0, c] / total
+        mean, variance = base[c] + offset, sums[1, c] / total - offset * offset
+        inverse = 1 / np.sqrt(variance + eps)
+        before[c], factor[c] = -mean, inverse * scale[c]
+        found[0, c], found[1, c], found[2, c] = mean + bias[c], variance, inverse
+    return before, factor, found
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
-def batch_gradient_sums(gradient, x, before, scale, shift, total, products):  # type: ignore[no-untyped-def]
-    """Add up the gradient behind the relu, and its product with ``x + before``, over the rows."""
+def batch_gradient(  # type: ignore[no-untyped-def]
+    gradient, x, before, scale, shift, inverse, weights, total, to_x, sums
+):
+    """The gradient of `norm_relu` with the statistics of a batch; ``sums`` as in `layer_gradient`.
+
+    With ``d = x + before`` it is ``scale * (passed - weight * (mean of passed + d * inverse^2 * mean of passed * d))``;
+    the gradient of what is added in front of the norm is zero.
+    """
     width = x.shape[1]
     zero = x.dtype.type(0)
     some, product = np.zeros(width, x.dtype), np.zeros(width, x.dtype)
@@ -259,18 +269,25 @@ def batch_gradient_sums(gradient, x, before, scale, shift, total, products):  # 
                 some[c] += passed
                 product[c] += passed * d
         for c in range(width):
-            total[c] += some[c]
-            products[c] += product[c]
-
-
-@njit(nogil=True, cache=True, error_model="numpy")
-def batch_gradient(gradient, x, before, scale, shift, weights, offset, slope, to_x):  # type: ignore[no-untyped-def]
-    """``to_x = scale * (passed - weight * (offset + (x + before) * slope))``, the gradient of batch norm and relu."""
-    width = x.shape[1]
-    zero = x.dtype.type(0)
+            sums[2, c] += some[c]
+            sums[1, c] += product[c]
+    offset, slope = np.empty(width, x.dtype), np.empty(width, x.dtype)
+    for c in range(width):
+        offset[c], slope[c] = sums[2, c] / total, sums[1, c] / total * inverse[c] * inverse[c]
+        sums[1, c] *= inverse[c]
     for r in range(len(x)):
-        weight = weights[r]
+        weight = x.dtype.type(weights[r])
         for c in range(width):
             d = x[r, c] + before[c]
             passed = gradient[r, c] if d * scale[c] + shift[c] > zero else zero
             to_x[r, c] = scale[c] * (passed - weight * (offset[c] + d * slope[c]))
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def add_changes(total, rows, node_of, copy_of, times, unmarked):  # type: ignore[no-untyped-def]
+    """Add to each node's total what its rows differ from the unmarked graph, once per time their copy counts."""
+    for row in range(len(rows)):
+        v = node_of[row]
+        factor = times[copy_of[row]]
+        for c in range(rows.shape[1]):
+            total[v, c] += factor * (rows[row, c] - unmarked[v, c])

@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, NamedTuple
-from weakref import WeakKeyDictionary
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
 from policylearn.bags import Adjacency, Bag
 
 Array = NDArray[Any]
-
-DTYPES: dict[torch.dtype, Any] = {torch.float32: np.float32, torch.float64: np.float64}
-"""What the compiled loops know."""
 
 NONE = np.empty(0, np.int64)
 
@@ -34,15 +27,12 @@ class RowLists:
     """The rows of one stream that come out of a layer, and of which rows that go in each of them is made.
 
     Args:
-        own: the row that each was.
-        ptr: where the messages of each start.
+        own: the row that each was, ``(R,)``.
+        ptr: where the messages of each start, ``(R + 1,)``.
         sender: the row that goes in from which each message comes.
         kind: the row of the edges' values that each message has.
-        weights: how many rows of the bag each stands for; None where nobody asks.
+        weights: how many rows of the bag each stands for, ``(R,)``; None where nobody asks.
         total: how many rows of the bag they all stand for.
-
-    Shapes:
-        own and weights ``(R,)``, ptr ``(R + 1,)``, sender and kind one entry per message.
     """
 
     own: Array
@@ -57,9 +47,10 @@ class RowLists:
         """How many rows come out."""
         return len(self.own)
 
-    def part(self, rows: slice) -> tuple[Array, Array, Array, Array]:
-        """The lists of some neighbouring rows, as `sum_messages` takes them."""
-        return self.own[rows], self.ptr[rows.start : rows.stop + 1], self.sender, self.kind
+    @property
+    def arrays(self) -> tuple[Array, Array, Array, Array]:
+        """As `loops.sum_messages` takes them."""
+        return self.own, self.ptr, self.sender, self.kind
 
 
 class LayerRows(NamedTuple):
@@ -67,106 +58,47 @@ class LayerRows(NamedTuple):
 
     Args:
         features: of the features.
-        marks: of the marks; None where the network has one stream.
+        marks: of the marks; not read where the layer has one stream.
         marks_of: the row of the marks that each row of the features has, in front of the layer.
     """
 
     features: RowLists
-    marks: RowLists | None = None
-    marks_of: Array = NONE
+    marks: RowLists
+    marks_of: Array
 
 
-class Rows:
-    """Whole copies: rows ordered by node, the copies of a node side by side, over one adjacency of the nodes.
+def whole_copies(bag: Bag, kind: Array) -> LayerRows:
+    """All rows of a bag, whose messages have these kinds."""
+    adjacency, own = bag.row_adjacency, np.arange(bag.num_rows)
+    ptr, sender = as_array(adjacency.target_ptr), as_array(adjacency.source)
+    lists = RowLists(own, ptr, sender, kind, np.ones(len(own)), len(own))
+    return LayerRows(lists, lists, own)
+
+
+@dataclass(frozen=True)
+class Cones:
+    """The rows (node and copy) that marks can reach, nearest first.
 
     Args:
-        adjacency: over N nodes.
-        row_ptr: where the rows of each node start, ``(N + 1,)``.
+        ends: how many rows lie within each distance of their root, ``(depth + 1,)``.
+        node_of: node of each row.
+        copy_of: copy of each row.
+        message_ptr: where the messages of each row start in ``sender``.
+        sender: the row that each message comes from, -1 where its source is out of reach.
     """
 
-    def __init__(self, adjacency: Adjacency, row_ptr: Tensor) -> None:
-        self.adjacency, self.row_ptr = adjacency, as_array(row_ptr)
-        self.target_ptr, self.source = as_array(adjacency.target_ptr), as_array(adjacency.source)
-        self._kinds: dict[object, tuple[Tensor, Kinds]] = {}
-        self._layers: dict[Kinds, LayerRows] = {}
+    ends: Array
+    node_of: Array
+    copy_of: Array
+    message_ptr: Array
+    sender: Array
 
     @staticmethod
-    def of(bag: Bag) -> Rows:
-        """Those of a bag; where copies have edges of their own, each row stands for a node."""
-        known = _KNOWN.get(bag)
-        if known is None:
-            row_ptr = bag.row_ptr if bag.shares_edges else torch.arange(bag.num_rows + 1)
-            known = _KNOWN[bag] = Rows(bag.adjacency, row_ptr)
-        return known
+    def around(adjacency: Adjacency, roots: Tensor, depth: int) -> Cones:
+        """The cones of copies with these roots, ``(copies, k)``, over ``depth`` layers; `NO_PICK` is none."""
+        from policylearn.fast.row_loops import grow_cones
 
-    @property
-    def count(self) -> int:
-        """How many rows there are."""
-        return int(self.row_ptr[-1])
-
-    def layer(self, kinds: Kinds) -> LayerRows:
-        """One layer over these rows, whose messages have these kinds."""
-        known = self._layers.get(kinds)
-        if known is None:
-            own, (ptr, sender, message) = np.arange(self.count), self._copies
-            lists = RowLists(own, ptr, sender, kinds.incoming[message], np.ones(self.count), self.count)
-            known = self._layers[kinds] = LayerRows(lists, lists, own)
-        return known
-
-    @cached_property
-    def _copies(self) -> tuple[Array, Array, Array]:
-        from policylearn.fast.merge_loops import list_copies
-
-        found: tuple[Array, Array, Array] = list_copies(self.row_ptr, self.target_ptr, self.source)
-        return found
-
-    @cached_property
-    def source_ptr(self) -> Array:
-        """Where each node's outgoing messages start, ``(N + 1,)``."""
-        return as_array(self.adjacency.source_ptr)
-
-    @cached_property
-    def outgoing_targets(self) -> Array:
-        """The target of each message, grouped by source, ``(E,)``."""
-        return as_array(self.adjacency.outgoing_targets)
-
-    @cached_property
-    def edge_ids(self) -> Kinds:
-        """The column of ``edge_index`` that each message is."""
-        return Kinds(as_array(self.adjacency.edge))
-
-    @cached_property
-    def no_kinds(self) -> Kinds:
-        """For messages that no edge has a part in: all alike."""
-        return Kinds(np.zeros(len(self.source), np.int64))
-
-    def kinds_of(self, edge_attr: Tensor, key: object, index: Callable[[Tensor], Tensor]) -> Kinds:
-        """The row of a table that each message has; layers with the same key share it.
-
-        Args:
-            edge_attr: of the edges.
-            key: what the rows depend on besides.
-            index: from ``edge_attr`` to the row of each column of ``edge_index``, ``(E,)``.
-        """
-        known = self._kinds.get(key)
-        # Compared by what they hold: the version of a tensor says nothing of a change through .data, or in inference.
-        if known is None or not torch.equal(known[0], edge_attr):
-            kinds = Kinds(as_array(self.adjacency.kinds(index(edge_attr))))
-            known = self._kinds[key] = edge_attr.clone(), kinds
-            self._layers.clear()
-        return known[1]
-
-
-@dataclass(eq=False)
-class Kinds:
-    """The row of the edges' values that each message has, ``(E,)``."""
-
-    incoming: Array
-
-    @cached_property
-    def most(self) -> int:
-        """So many rows the values must have."""
-        return int(self.incoming.max()) + 1 if len(self.incoming) else 0
-
-
-_KNOWN: WeakKeyDictionary[Bag, Rows] = WeakKeyDictionary()
+        outgoing = as_array(adjacency.source_ptr), as_array(adjacency.outgoing_targets)
+        return Cones(
+            *grow_cones(as_array(roots), depth, *outgoing, as_array(adjacency.target_ptr), as_array(adjacency.source))
+        )

@@ -6,9 +6,8 @@ kept for the gradient.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple, cast
+from collections.abc import Sequence
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import torch
@@ -17,11 +16,13 @@ from torch.autograd import Function
 from torch.autograd.function import once_differentiable
 
 from policylearn.fast.rows import Array, RowLists, as_array
-
-CompiledNorm = Literal["batch", "layer"]
+from policylearn.nn import RowBatchNorm
 
 CHUNK = 1 << 12
-"""Rows that go through a loop and a product together: fewer would stay in nearer caches, but calls would cost more."""
+"""Rows that go through an inference together, so few that they stay in the cache."""
+
+Norm = Any
+"""`RowBatchNorm` or `RowLayerNorm`."""
 
 
 class StreamPlan(NamedTuple):
@@ -30,61 +31,38 @@ class StreamPlan(NamedTuple):
     Args:
         lists: its rows.
         marks_of: the row of the marks that each row of the features has.
-        norm: of both halves.
-        eps: what each of them adds to variances.
+        norms: of both halves, all of one kind.
         residual: add the h that came in.
     """
 
     lists: RowLists
     marks_of: Array
-    norm: CompiledNorm
-    eps: tuple[float, float]
+    norms: Sequence[Norm]
     residual: bool
 
 
-def train_stream(
-    plan: StreamPlan, h: Tensor, p: Tensor, values: Tensor | None, weights: Sequence[Tensor]
-) -> tuple[Tensor, list[Array]]:
-    """What comes out of a stream, and the mean and biased variance that each of its batch norms found.
+def train_stream(plan: StreamPlan, h: Tensor, p: Tensor, values: Tensor | None, weights: Sequence[Tensor]) -> Tensor:
+    """What comes out of a stream; batch norms remember what they find.
 
-    Args:
-        plan: rows and settings.
-        h: features.
-        p: marks; without channels if the stream reads none.
-        values: the edges' vectors; None without edge features.
-        weights: epsilon of the convolution, then weight, bias, scale and shift of both halves.
-
-    Shapes:
-        h ``(R, C)``, p ``(R', P)``, values ``(K, C + P)``; mean and variance ``(2, C)``.
+    Of features ``(R, C)``, marks ``(R', P)``, which have no channels if the stream reads none, and the edges' vectors
+    ``(K, C + P)``. The weights are epsilon of the convolution, then weight, bias, scale and shift of both halves.
     """
-    found: list[Array] = []  # handed over beside the tensors: autograd has nothing to do with it
-    out = _StreamStep.apply(plan, found, h, p, values, *weights)  # type: ignore[no-untyped-call]
-    return cast(Tensor, out), found
+    return cast(Tensor, _StreamStep.apply(plan, h, p, values, *weights))  # type: ignore[no-untyped-call]
 
 
 class _StreamStep(Function):
     @staticmethod
-    def forward(ctx: Any, plan: StreamPlan, found: list[Array], *given: Tensor | None) -> Tensor:
+    def forward(ctx: Any, plan: StreamPlan, *given: Tensor | None) -> Tensor:
         from policylearn.fast.loops import sum_messages
 
-        h, p, values, scale, *weights = _sources(given)
-        lists, dtype = plan.lists, weights[0].dtype
-        x = torch.empty(lists.count, weights[0].shape[1], dtype=dtype)
-        one, two = _Half(plan, plan.eps[0], weights[:4]), _Half(plan, plan.eps[1], weights[4:])
-        for rows in _chunks(lists.count):
-            sum_messages(h, p, plan.marks_of, *lists.part(rows), values, scale, x[rows].numpy())
-            one.take(x[rows], rows)
-        one.settle()
-        for rows in _chunks(lists.count):
-            two.take(one.output(rows), rows)
-        two.settle()
-        out = torch.empty(two.mapped.shape, dtype=dtype)
-        for rows in _chunks(lists.count):
-            two.output(rows, out[rows], h if plan.residual else None)
-        found += [*one.found, *two.found]
+        h, p, values, scale, weights = _arrays(given)
+        x = np.empty((plan.lists.count, weights[0].shape[1]), h.dtype)
+        sum_messages(0, h, p, plan.marks_of, *plan.lists.arrays, values, scale, x)
+        one, two = _Half(plan, 0, weights[:4]), _Half(plan, 1, weights[4:])
+        out = two.forward(one.forward(x, h[:0]), h if plan.residual else h[:0])
         ctx.save_for_backward(*given)
         ctx.plan, ctx.x, ctx.halves = plan, x, (one, two)
-        return out
+        return torch.from_numpy(out)
 
     @staticmethod
     @once_differentiable
@@ -92,155 +70,119 @@ class _StreamStep(Function):
         from policylearn.fast.loops import sum_messages_gradient
 
         plan, x, (one, two) = ctx.plan, ctx.x, ctx.halves
-        h, p, values, scale, *_ = _sources(ctx.saved_tensors)  # which says so if somebody has changed weights since
-        coming, lists = gradient.contiguous(), plan.lists
-        to_hidden = torch.empty(one.mapped.shape, dtype=x.dtype)
-        to_h, to_p, to_values = (np.zeros_like(array) for array in (h, p, values))
-        to_scale, nothing = np.zeros(x.shape[1], h.dtype), h[:0]
-        one.begin_gradient()
-        two.begin_gradient()
-        for rows in _chunks(lists.count):
-            two.see_gradient(coming[rows], rows)
-        for rows in _chunks(lists.count):
-            two.gradient(coming[rows], rows, one.output(rows), to_hidden[rows])
-            one.see_gradient(to_hidden[rows], rows)
-        to_x = torch.empty(min(CHUNK, lists.count), x.shape[1], dtype=x.dtype)
-        for rows in _chunks(lists.count):
-            heard = to_x[: rows.stop - rows.start]
-            one.gradient(to_hidden[rows], rows, x[rows], heard)
-            residual = coming[rows].numpy() if plan.residual else nothing
-            sum_messages_gradient(
-                heard.numpy(), residual, h, p, plan.marks_of, *lists.part(rows), values, scale,
-                to_h, to_p, to_values, to_scale,
-            )  # fmt: skip
-        to_states = (torch.from_numpy(array) for array in (to_h, to_p, to_values))
-        to_given = zip(ctx.needs_input_grad[2:5], to_states, strict=True)
-        to_eps = torch.from_numpy(to_scale).sum().reshape(1)
-        needed = (state if wanted else None for wanted, state in to_given)
-        return None, None, *needed, to_eps, *one.gradients(), *two.gradients()
+        h, p, values, scale, _ = _arrays(ctx.saved_tensors)  # which says so if somebody has changed weights since
+        coming = as_array(gradient)
+        to_hidden, *to_two = two.backward(coming, one.output(h[:0]))
+        to_x, *to_one = one.backward(to_hidden, x)
+        to_h, to_p, to_values = np.zeros_like(h), np.zeros_like(p), np.zeros_like(values)
+        to_scale = np.zeros(x.shape[1], h.dtype)
+        sum_messages_gradient(
+            to_x, coming if plan.residual else h[:0], h, p, plan.marks_of, *plan.lists.arrays, values, scale,
+            to_h, to_p, to_values, to_scale,
+        )  # fmt: skip
+        every = to_h, to_p, to_values, to_scale.sum(keepdims=True), *to_one, *to_two
+        needed = zip(every, ctx.needs_input_grad[1:], strict=True)
+        return None, *(torch.from_numpy(array) if wanted else None for array, wanted in needed)
 
 
-def _chunks(count: int) -> Iterator[slice]:
-    """Neighbouring rows that go through a loop and a product together."""
-    for start in range(0, count, CHUNK):
-        yield slice(start, min(start + CHUNK, count))
+def _arrays(given: Sequence[Tensor | None]) -> tuple[Array, Array, Array, Any, list[Array]]:
+    """Features, marks, the edges' values and the scale of a row's own state as loops take them, and the weights."""
+    h, p, values, eps, *weights = (None if one is None else as_array(one) for one in given)
+    assert h is not None
+    assert p is not None
+    assert eps is not None
+    edges = np.empty((0, 0), h.dtype) if values is None else values
+    return h, p, edges, h.dtype.type(1 + eps[0]), cast(list[Array], weights)
 
 
-def _sources(given: Sequence[Tensor | None]) -> tuple[Any, ...]:
-    """Features, marks, the edges' values and the scale of a row's own state as loops take them, then the weights."""
-    h, p, values, eps, *weights = cast(Sequence[Any], given)
-    own = as_array(h)
-    edges = np.empty((0, 0), own.dtype) if values is None else as_array(values)
-    return own, as_array(p), edges, own.dtype.type(1 + eps.item()), *weights
+def multiply(a: Array, b: Array, out: Array) -> Array:
+    """``out = a @ b``, by torch."""
+    torch.mm(torch.from_numpy(a), torch.from_numpy(b), out=torch.from_numpy(out))
+    return out
 
 
 class _Half:
-    """A linear map with its norm and relu, on the way through both passes, some rows at a time.
+    """A linear map with its norm and relu, on the way through both passes; the first (0) or the second (1)."""
 
-    Args:
-        plan: of the stream.
-        eps: what the norm adds to variances.
-        weights: weight and bias of the map, scale and shift of the norm.
-    """
+    def __init__(self, plan: StreamPlan, place: int, weights: Sequence[Array]) -> None:
+        self.lists, self.norm = plan.lists, plan.norms[place]
+        self.weight, self.bias, self.scale, self.shift = weights
+        self.by_batch, self.eps = isinstance(self.norm, RowBatchNorm), self.scale.dtype.type(self.norm.eps)
+        self.before, self.factor, self.known = self.bias, self.scale, False
 
-    def __init__(self, plan: StreamPlan, eps: float, weights: Sequence[Tensor]) -> None:
-        self.weight, bias, scale, shift = weights
-        self.bias, self.scale, self.shift = as_array(bias), as_array(scale), as_array(shift)
-        count, width = plan.lists.count, len(self.weight)
-        self.dtype, self.own, self.by_batch = self.scale.dtype, plan.lists.own, plan.norm == "batch"
-        self.eps, self.known = self.dtype.type(eps), False
-        self.whole = torch.empty(count, width, dtype=self.weight.dtype)
-        self.mapped, self.scratch = self.whole.numpy(), self.whole.new_empty(min(CHUNK, count), width)
-        self.rows = np.empty((0 if self.by_batch else count, 2), self.dtype)
-        self.before, self.factor = self.bias, self.scale
-        self.found: list[Array] = []
+    def forward(self, x: Array, residual: Array) -> Array:
+        """What comes out, plus the rows of the residual; the statistics of a batch norm are in double precision."""
+        from policylearn.fast.loops import batch_statistics
+
+        count, dtype = len(x), x.dtype
+        self.mapped = multiply(x, self.weight.T, np.empty((count, len(self.weight)), dtype))
+        self.rows = np.empty((0 if self.by_batch else count, 2), dtype)  # mean and inverse deviation of each
         if self.by_batch:
-            assert plan.lists.weights is not None, "rows of batch norms have weights"
-            self.counted, self.total = plan.lists.weights.astype(self.dtype), plan.lists.total
-            # Others, as of an unmarked graph that is not in the bag, may lie far off.
-            self.first = int(np.argmax(self.counted > 0))
-            self.sums = np.zeros((2, width))
+            self.before, self.factor, self.found = batch_statistics(
+                self.mapped, self.bias, self.scale, self.eps, self.lists.weights, self.lists.total
+            )
+            mean, variance, _ = torch.from_numpy(self.found).to(self.norm.weight.dtype)
+            self.norm.remember(mean, variance, self.lists.total)
+        out = self.output(residual)
+        self.known = True
+        return out
 
-    def take(self, x: Tensor, rows: slice) -> None:
-        """Map some rows, the next ones, and note what the statistics of a batch norm are made of."""
-        from policylearn.fast.loops import column_sums
-
-        torch.mm(x, self.weight.t(), out=self.whole[rows])
-        if self.by_batch and rows.stop > self.first:
-            column_sums(self.mapped[rows], self.mapped[self.first], self.counted[rows], self.sums)
-
-    def settle(self) -> None:
-        """With all rows taken: the statistics of a batch norm, in double precision."""
-        if self.by_batch:
-            offset = self.sums[0] / self.total
-            mean, variance = self.mapped[self.first] + offset, self.sums[1] / self.total - offset**2
-            self.inverse = 1 / np.sqrt(variance + self.eps)
-            self.before, self.factor = (-mean).astype(self.dtype), (self.inverse * self.scale).astype(self.dtype)
-            self.found.append(np.stack([mean + self.bias, variance]).astype(self.dtype))
-
-    def output(self, rows: slice, out: Tensor | None = None, residual: Array | None = None) -> Tensor:
-        """What comes out of some rows, plus a residual; in memory that the next call takes, if no other is given."""
+    def output(self, residual: Array) -> Array:
+        """What came out, once more."""
         from policylearn.fast.loops import norm_relu
 
-        mapped = self.mapped[rows]
-        out = self.scratch[: len(mapped)] if out is None else out
+        out = np.empty_like(self.mapped)
         norm_relu(
-            mapped, self.before, self.factor, self.shift, self.eps, self.rows[rows], self.known,
-            mapped[:0] if residual is None else residual, self.own[rows], out.numpy(),
+            self.mapped, self.before, self.factor, self.shift, self.eps, self.rows, self.known, residual,
+            self.lists.own, out,
         )  # fmt: skip
         return out
 
-    def begin_gradient(self) -> None:
-        """With nothing seen of the gradient yet."""
-        self.known = True  # of layer norms, the statistics of each row
-        self.to_weight = torch.zeros_like(self.weight)
-        self.vectors = np.zeros((3, len(self.weight)))  # of what is added, scale and shift
-        self.slopes: tuple[Array, Array] | None = None
-
-    def see_gradient(self, gradient: Tensor, rows: slice) -> None:
-        """Note what the gradient of a batch norm needs of all rows."""
-        from policylearn.fast.loops import batch_gradient_sums
-
-        if self.by_batch:
-            half = gradient.numpy(), self.mapped[rows], self.before, self.factor, self.shift
-            batch_gradient_sums(*half, self.vectors[2], self.vectors[1])
-
-    def gradient(self, gradient: Tensor, rows: slice, x: Tensor, to_x: Tensor) -> None:
-        """From the gradient of what came out to that of what went in, x; that of the weight is added up."""
+    def backward(self, gradient: Array, x: Array) -> tuple[Array, ...]:
+        """The gradients of what went in, x, and of weight, bias, scale and shift."""
         from policylearn.fast.loops import batch_gradient, layer_gradient
 
-        behind = torch.empty(len(x), len(self.weight), dtype=self.weight.dtype)
-        half = gradient.numpy(), self.mapped[rows], self.before, self.factor, self.shift
+        behind, vectors = np.empty_like(self.mapped), np.zeros((3, len(self.weight)))
+        half = gradient, self.mapped, self.before, self.factor, self.shift
         if self.by_batch:
-            if self.slopes is None:
-                _, products, total = self.vectors / self.total
-                self.slopes = total.astype(self.dtype), (products * self.inverse**2).astype(self.dtype)
-            batch_gradient(*half, self.counted[rows], *self.slopes, behind.numpy())
+            batch_gradient(*half, self.found[2], self.lists.weights, self.lists.total, behind, vectors)
         else:
-            layer_gradient(*half, self.rows[rows], behind.numpy(), self.vectors)
-        self.to_weight.addmm_(behind.t(), x)
-        torch.mm(behind, self.weight, out=to_x)
-
-    def gradients(self) -> list[Tensor]:
-        """Those of weight, bias, scale and shift; a bias in front of a batch norm has no effect."""
-        if self.by_batch:
-            self.vectors[1] *= self.inverse
-        return [self.to_weight, *torch.from_numpy(self.vectors.astype(self.dtype))]
+            layer_gradient(*half, self.rows, behind, vectors)
+        to_weight = multiply(behind.T, x, np.empty_like(self.weight))
+        return multiply(behind, self.weight, np.empty_like(x)), to_weight, *vectors.astype(x.dtype)
 
 
-@dataclass(frozen=True)
-class FixedStream:
-    """A stream at inference, where norms need nothing from the batch.
+class FixedHalf(NamedTuple):
+    """A half at inference, where norms need nothing from the batch; see `loops.norm_relu`."""
+
+    weight: Array
+    before: Array
+    scale: Array
+    shift: Array
+    eps: Any
+
+    @staticmethod
+    def of(norm: Norm, weights: Sequence[Tensor]) -> FixedHalf:
+        """One as it is now; a batch norm is in what is added and multiplied with."""
+        weight, bias, scale, shift = (as_array(one) for one in weights)
+        if isinstance(norm, RowBatchNorm):
+            scale = scale / np.sqrt(as_array(norm.running_var) + scale.dtype.type(norm.eps))
+            bias = bias - as_array(norm.running_mean)
+        return FixedHalf(weight, bias, scale, shift, scale.dtype.type(norm.eps))
+
+
+class FixedStream(NamedTuple):
+    """A stream at inference.
 
     Args:
-        halves: weight, what is added behind the map, scale, shift and epsilon of each half, see `loops.norm_relu`.
+        halves: both.
         by_row: whether norms are layer norms.
         values: the edges' vectors; without columns if there are none.
         scale: of a row's own state.
         residual: add the h that came in.
     """
 
-    halves: Sequence[tuple[Tensor, Array, Array, Array, Any]]
+    halves: tuple[FixedHalf, FixedHalf]
     by_row: bool
     values: Array
     scale: Any
@@ -250,19 +192,15 @@ class FixedStream:
         """Fill ``out``, some rows at a time."""
         from policylearn.fast.loops import norm_relu, sum_messages
 
-        (weight, *one), (weight_two, *two) = self.halves
-        whole, most = torch.from_numpy(out), min(CHUNK, lists.count)
-        x, hidden = (torch.empty(most, width, dtype=weight.dtype) for width in weight.shape[::-1])
-        statistics = np.empty((most if self.by_row else 0, 2), h.dtype)
-        nothing = h[:0]
-        for rows in _chunks(lists.count):
-            own, heard, inner, new = (
-                lists.own[rows],
-                *(one[: rows.stop - rows.start] for one in (x, hidden)),
-                whole[rows],
-            )
-            sum_messages(h, p, marks_of, *lists.part(rows), self.values, self.scale, heard.numpy())
-            torch.mm(heard, weight.t(), out=inner)
-            norm_relu(inner.numpy(), *one, statistics, False, nothing, own, inner.numpy())
-            torch.mm(inner, weight_two.t(), out=new)
-            norm_relu(new.numpy(), *two, statistics, False, h if self.residual else nothing, own, new.numpy())
+        one, two = self.halves
+        most, nothing = min(CHUNK, lists.count), h[:0]
+        x, hidden = (np.empty((most, width), h.dtype) for width in one.weight.shape[::-1])
+        statistics, residual = np.empty((most if self.by_row else 0, 2), h.dtype), h if self.residual else nothing
+        for start in range(0, lists.count, CHUNK):
+            new = out[start : start + CHUNK]
+            heard, inner = x[: len(new)], hidden[: len(new)]
+            sum_messages(start, h, p, marks_of, *lists.arrays, self.values, self.scale, heard)
+            multiply(heard, one.weight.T, inner)
+            norm_relu(inner, *one[1:], statistics, False, nothing, lists.own, inner)
+            multiply(inner, two.weight.T, new)
+            norm_relu(new, *two[1:], statistics, False, residual, lists.own[start:], new)

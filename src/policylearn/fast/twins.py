@@ -10,8 +10,8 @@ from policylearn.bags import Bag, Graphs, Selection
 from policylearn.fast.cones import ConePool, ConeStates
 from policylearn.fast.encoders import CompiledTwoStreamEncoder, UnmarkedStates
 from policylearn.models import SubgraphGNN
-from policylearn.policies import LearnedPolicy
-from policylearn.policies.bag_view import BagView, View
+from policylearn.nn import segment_mean
+from policylearn.policies import BagView, LearnedPolicy, View
 from policylearn.policies.draws import Pick
 
 
@@ -21,17 +21,8 @@ class CompiledSubgraphGNN(SubgraphGNN):
     @classmethod
     def of(cls, model: SubgraphGNN, policy: Any, encoder: Any) -> Self:
         """One of the very same parts, with another policy and encoder."""
-        twin = cls(
-            policy,
-            encoder,
-            model.readout,
-            model.head,
-            rule=model.rule,
-            columns=model.columns,
-            column_heads=model.column_heads,
-            vector_norm=model.vector_norm,
-            max_rows=model.max_rows,
-        )
+        names = "rule", "columns", "column_heads", "vector_norm", "max_rows"
+        twin = cls(policy, encoder, model.readout, model.head, **{name: getattr(model, name) for name in names})
         twin.training = model.training
         return twin
 
@@ -43,10 +34,11 @@ class CompiledSubgraphGNN(SubgraphGNN):
         if cones is None:
             return super().vectors(graphs, selection)
         pool = ConePool(cones, readout.pool.how, self.max_rows)
-        pool.add(selection.roots.unsqueeze(1))
+        pool.add(selection.roots)
+        nodes = pool.nodes()
         if readout.level == "node":
-            return pool.nodes()
-        vectors: Tensor = readout.of_means(pool.means(), graphs.sizes)
+            return nodes
+        vectors: Tensor = readout.of_means(segment_mean(nodes, graphs.batch, graphs.ptr), graphs.sizes)
         return vectors
 
 
@@ -56,19 +48,9 @@ class CompiledLearnedPolicy(LearnedPolicy):
     @classmethod
     def of(cls, policy: LearnedPolicy, encoder: Any) -> Self:
         """One of the very same parts, with another encoder."""
-        twin = cls(
-            encoder,
-            policy.selector,
-            picks=policy.picks,
-            estimator=policy.estimator,
-            mode=policy.mode,
-            node_dropout=policy.node_dropout,
-            mask_selected=policy.mask_selected,
-            add_graph_mean=policy.add_graph_mean,
-            pooling=policy.pool,
-            tie_tolerance=policy.tie_tolerance,
-            rule=policy.rule,
-        )
+        names = "picks", "estimator", "mode", "node_dropout", "mask_selected", "add_graph_mean", "tie_tolerance", "rule"
+        kept = {name: getattr(policy, name) for name in names}
+        twin = cls(encoder, policy.selector, pooling=policy.pool, **kept)
         twin.training = policy.training
         return twin
 
@@ -101,12 +83,12 @@ class ConeView:
     """The states of nodes pooled over slot 0 and the copies so far, see `policies.learned.View`."""
 
     def __init__(self, policy: LearnedPolicy, cones: ConeStates) -> None:
-        self.policy, self.pool = policy, ConePool(cones, policy.pool.how, cones.graphs.num_nodes)
+        self.policy, self.pool = policy, ConePool(cones, policy.pool.how, cones.network.graphs.num_nodes)
 
     def add(self, pick: Pick) -> None:
         """Look at the copies of one more step."""
-        self.pool.add(pick.nodes.view(1, 1, -1))
+        self.pool.add(pick.nodes.view(1, -1))
 
     def scores(self) -> Tensor:
         """The score of each node, ``(N,)``."""
-        return self.pool.scores(self.policy.selector, add_graph_mean=self.policy.add_graph_mean)
+        return self.policy.score(self.pool.nodes(), self.pool.cones.network.graphs)

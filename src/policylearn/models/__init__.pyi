@@ -3,11 +3,13 @@ from .protocol import GraphModel as GraphModel
 from .protocol import LossTerms as LossTerms
 from .protocol import Objective as Objective
 from .protocol import PickingModel as PickingModel
+from .protocol import PlainModel as PlainModel
 from .protocol import graph_costs as graph_costs
 from .protocol import mean_loss as mean_loss
 from .protocol import plain_objective as plain_objective
 from .registry import SYSTEMS as SYSTEMS
 from .registry import Inputs as Inputs
+from .registry import LayerSettings as LayerSettings
 from .registry import System as System
 from .registry import build_model as build_model
 from .registry import chosen_system as chosen_system

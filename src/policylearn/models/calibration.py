@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from policylearn.nn import RowBatchNorm
+from policylearn.nn import batch_norms, keeps_statistics
 
 
 @torch.no_grad()
@@ -23,7 +23,7 @@ def calibrate(model: nn.Module, batches: Iterable[Any], *, generator: torch.Gene
         batches: from the training data.
         generator: where the model draws from.
     """
-    norms: list[Any] = [norm for norm in model.modules() if _keeps_statistics(norm)]
+    norms = [norm for norm in batch_norms(model) if keeps_statistics(norm)]
     momenta = [norm.momentum for norm in norms]
     was_training = model.training
     model.train()
@@ -39,9 +39,3 @@ def calibrate(model: nn.Module, batches: Iterable[Any], *, generator: torch.Gene
             norm.momentum = momentum
         model.train(was_training)
     return count
-
-
-def _keeps_statistics(module: nn.Module) -> bool:
-    if isinstance(module, RowBatchNorm):
-        return module.track
-    return isinstance(module, nn.modules.batchnorm._BatchNorm) and module.track_running_stats

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from policylearn.bags import Graphs, Members, Selection
 from policylearn.nn import segment_sum
@@ -59,14 +59,7 @@ class GraphModel(Protocol):
     def objective(
         self, batch: Any, y: Tensor, terms: LossTerms, *, generator: torch.Generator | None = None
     ) -> Objective:
-        """One training step's loss.
-
-        Args:
-            batch: G graphs.
-            y: their targets, one row per graph (node tasks: one per node).
-            terms: the loss of each label; the mean is over the known ones.
-            generator: where randomness is drawn from.
-        """
+        """One training step's loss for targets of one row per graph (or node): the mean over the known labels."""
 
 
 @runtime_checkable
@@ -85,7 +78,21 @@ def mean_loss(
 ) -> Objective:
     """The objective of a model that learns nothing but to predict; ``objective = mean_loss`` makes it a class's own."""
     graphs = Graphs.of(batch)
-    return plain_objective(model(graphs, generator=generator), y, terms, graphs.members)
+    return plain_objective(model(graphs, generator=generator), y, terms, graphs)
+
+
+class PlainModel(nn.Module):
+    """A model that learns nothing but to predict, and each graph by itself; what it adds is `outputs`."""
+
+    depends_on_batch = False
+    objective = mean_loss
+
+    def forward(self, batch: AnyBatch, *, generator: torch.Generator | None = None) -> Tensor:
+        return self.outputs(Graphs.of(batch))
+
+    def outputs(self, graphs: Graphs) -> Tensor:
+        """The outputs for a batch, ``(G, outputs)``."""
+        raise NotImplementedError
 
 
 def plain_objective(outputs: Tensor, y: Tensor, terms: LossTerms, members: Members) -> Objective:

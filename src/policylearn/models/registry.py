@@ -13,7 +13,7 @@ from policylearn.nn import Features
 from policylearn.registry import Registry
 from policylearn.settings import ConfigError, Level
 from policylearn.settings.run_config import POLICY_LEARN, RunConfig
-from policylearn.settings.schema import Settings, all_names, plain, put
+from policylearn.settings.schema import Positive, Settings, all_names, plain, put
 from policylearn.wording import hint
 
 FindPreset = Callable[[str], Mapping[str, Any] | None]
@@ -53,6 +53,15 @@ class Inputs:
                 " fit it first (fit_apply) and hand its learned values to Inputs(learned=...)"
             )
         return self.learned[transform]
+
+
+class LayerSettings(Settings, frozen=True):
+    """Settings that most systems have, each with defaults of its own."""
+
+    layers: Positive = 6
+    """Number of layers."""
+    channels: Positive = 64
+    """Width C of every layer."""
 
 
 @dataclass(frozen=True)
@@ -127,12 +136,7 @@ def register(system: System) -> System:
 def build_model(
     name: str = POLICY_LEARN, settings: Mapping[str, Any] | Settings | None = None, inputs: Inputs | None = None
 ) -> nn.Module:
-    """A model by name.
-
-    Args:
-        name: as in ``policylearn systems``.
-        settings: those of the system, as a nested mapping; None takes its defaults.
-        inputs: what the data gives and the task wants; by default one number per graph without features.
+    """A model by its name in ``policylearn systems``, with default settings and for one number per graph unless told.
 
     Example:
         >>> model = build_model("policy-learn", {"selection": {"picks": 3}, "prediction": {"channels": 32}})

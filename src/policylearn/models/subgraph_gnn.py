@@ -9,20 +9,12 @@ import torch
 from torch import Tensor, nn
 
 from policylearn.bags import Bag, BagRule, Graphs, Selection, mark_nodes, pieces
-from policylearn.models.protocol import AnyBatch, LossTerms, Objective, graph_costs
-from policylearn.nn import (
-    ColumnHeads,
-    Encoder,
-    GraphColumns,
-    Readout,
-    RowBatchNorm,
-    StreamingReadout,
-    can_be_cut,
-    copies_are_independent,
-    depends_on_batch,
-    dtype_of,
-    joined,
-)
+from policylearn.models.protocol import AnyBatch, LossTerms, Objective, plain_objective
+from policylearn.nn.encoders import Encoder, dtype_of
+from policylearn.nn.graph_columns import ColumnHeads, GraphColumns, joined
+from policylearn.nn.norms import RowBatchNorm
+from policylearn.nn.readouts import Readout, StreamingReadout
+from policylearn.nn.scope import can_be_cut, copies_are_independent, depends_on_batch
 from policylearn.policies import Evidence, LearningPolicy, Policy
 from policylearn.settings.notes import RunNote
 
@@ -45,10 +37,6 @@ class SubgraphGNN(nn.Module):
         vector_norm: what the graphs' vectors pass before the head; None leaves them.
         max_rows: rows held at once in evaluation without gradients, where the encoder allows for pieces and the readout
             takes them.
-
-    Example:
-        >>> model = SubgraphGNN(policy, encoder, CopiesThenNodes(), head)  # doctest: +SKIP
-        >>> output = model(batch)  # doctest: +SKIP
     """
 
     def __init__(
@@ -118,29 +106,28 @@ class SubgraphGNN(nn.Module):
         columns = self._graph_columns(graphs)
         states, bag = self._encode(graphs, selection)
         outputs = self._head(self.readout(states, bag, graphs), columns)
-        loss, costs = _loss_and_costs(outputs, y, terms, graphs)
-        total = loss
+        step = plain_objective(outputs, y, terms, graphs)
+        total = step.loss
 
         def prefix_costs() -> Tensor | None:
             """Costs with the unmarked copy and the first t marked ones alone, t = 0 to T, ``(T + 1, G)``."""
             if not copies_are_independent(self.encoder):
                 return None
             with torch.no_grad():
-                vectors = [self.readout(*bag.prefix(states, t), graphs) for t in range(selection.picks)]
+                vectors = [self._of_first_copies(graphs, selection, states, bag, t) for t in range(selection.picks)]
                 shorter = [self._head(one, columns, update_statistics=False) for one in vectors]
-                return torch.stack([*(_loss_and_costs(one, y, terms, graphs)[1] for one in shorter), costs])
+                return torch.stack([*(plain_objective(one, y, terms, graphs).costs for one in shorter), step.costs])
 
         if isinstance(self.policy, LearningPolicy) and getattr(self.policy, "training", self.training):
-            added = self.policy.surrogate(selection, Evidence(costs, prefix_costs, graphs.extras.get("past_cost")))
+            added = self.policy.surrogate(selection, Evidence(step.costs, prefix_costs, graphs.extras.get("past_cost")))
             total = total if added is None else total + added
         of_columns = self.column_outputs(columns)
         if of_columns is not None:
             total = total + _mean_loss(of_columns, y, terms)
-        return Objective(total, loss.detach(), joined(outputs, of_columns), costs, selection)
+        return Objective(total, step.prediction_loss, joined(outputs, of_columns), step.costs, selection)
 
     @property
     def depends_on_batch(self) -> bool:
-        """See `GraphModel`."""
         policy = getattr(self.policy, "encoder", None)
         return depends_on_batch(self.encoder) or (policy is not None and depends_on_batch(policy))
 
@@ -158,6 +145,14 @@ class SubgraphGNN(nn.Module):
         bag = self.rule(graphs, selection, dtype=self.dtype, unmarked=unmarked)
         return self.encoder(graphs, bag), bag
 
+    def _of_first_copies(self, graphs: Graphs, selection: Selection, states: Tensor, bag: Bag, picks: int) -> Tensor:
+        """The graphs' vectors from the unmarked copy and those of the first picks alone."""
+        if bag.width is None:
+            first = self.rule(graphs, selection.steps(0, picks), dtype=self.dtype)
+        else:
+            first = Bag.uniform(graphs, bag.first_copies(bag.marks, 1 + picks), bag.slot_roots[: 1 + picks])
+        return self.readout(bag.first_copies(states, 1 + picks), first, graphs)
+
     def _graph_columns(self, graphs: Graphs) -> Tensor | None:
         """What the head reads beside the graphs' vectors, ``(G, D)``."""
         return None if self.columns is None else self.columns(graphs)
@@ -172,14 +167,7 @@ class SubgraphGNN(nn.Module):
             vectors = self.vector_norm(vectors, update_statistics=update_statistics)
         if columns is not None:
             vectors = torch.cat([vectors, columns.to(vectors.dtype)], dim=1)
-        output: Tensor = self.head(vectors)
-        return output
-
-
-def _loss_and_costs(outputs: Tensor, y: Tensor, terms: LossTerms, graphs: Graphs) -> tuple[Tensor, Tensor]:
-    """The mean loss, and each graph's own without gradient, ``(G,)``."""
-    values, known = terms(outputs, y)
-    return values.sum() / known.sum().clamp(min=1), graph_costs(values.detach(), known, graphs.members)
+        return self.head(vectors)
 
 
 def _mean_loss(outputs: Tensor, y: Tensor, terms: LossTerms) -> Tensor:

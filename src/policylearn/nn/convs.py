@@ -8,8 +8,8 @@ import torch
 from torch import Tensor, nn
 
 from policylearn.bags import Bag
-from policylearn.nn.features import EdgeEncoder, EdgeTerm, Features, build_edge_encoder, require_edges
-from policylearn.nn.norms import RowBatchNorm, RowNorm
+from policylearn.nn.features import EdgeEncoder, EdgeTerm, Features, build_edge_encoder
+from policylearn.nn.norms import RowBatchNorm
 from policylearn.nn.sums import gin_sum, gine_sum
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ class GIN(nn.Module):
     def __init__(
         self,
         lin1: nn.Linear,
-        norm: RowNorm,
+        norm: nn.Module,
         lin2: nn.Linear,
         edges: EdgeEncoder | None = None,
         *,
@@ -62,17 +62,12 @@ class GIN(nn.Module):
         self.lin1, self.norm, self.lin2, self.edges = lin1, norm, lin2, edges
 
     def forward(self, states: Tensor, bag: Bag, edge_attr: Tensor | None) -> Tensor:
-        """Pass messages, ``(R, C_in) -> (R, C_out)``."""
-        summed = self.summed(states, bag, edge_attr)
-        out: Tensor = self.lin2(torch.relu(self.norm(self.lin1(summed))))
-        return out
-
-    def summed(self, states: Tensor, bag: Bag, edge_attr: Tensor | None) -> Tensor:
-        """What the mlp reads, ``(R, C_in) -> (R, C_in)``."""
         term = self.edge_term(edge_attr)
         if term is None:
-            return gin_sum(states, bag, self.scale)
-        return gine_sum(states, bag, self.scale, term.values, term.index)
+            summed = gin_sum(states, bag, self.scale)
+        else:
+            summed = gine_sum(states, bag, self.scale, term.values, term.index)
+        return self.lin2(torch.relu(self.norm(self.lin1(summed))))
 
     @property
     def scale(self) -> Tensor:
@@ -81,86 +76,46 @@ class GIN(nn.Module):
 
     def edge_term(self, edge_attr: Tensor | None) -> EdgeTerm | None:
         """The edges' vectors; None where the layer takes none."""
-        if self.edges is None:
-            return None
-        term: EdgeTerm = self.edges(require_edges(edge_attr))
-        return term
+        return None if self.edges is None else self.edges(edge_attr)
 
 
 def build_gin(
     inputs: int, channels: int, *, hidden: int | None = None, edges: Features | None = None, learn_eps: bool = True
 ) -> GIN:
-    """A GIN layer with a batch norm over all rows, from its widths.
-
-    Args:
-        inputs: channels that come in.
-        channels: C, channels that go out.
-        hidden: channels between the two maps; C if not given.
-        edges: what edges come with; None leaves edge features aside.
-        learn_eps: see `GIN`.
-    """
+    """A GIN layer with a batch norm over all rows, from its widths; ``edges`` are the features that it reads."""
     hidden = channels if hidden is None else hidden
     encoder = None if edges is None else build_edge_encoder(edges, inputs)
     lin1, lin2 = nn.Linear(inputs, hidden), nn.Linear(hidden, channels)
     return GIN(lin1, RowBatchNorm(hidden), lin2, encoder, learn_eps=learn_eps)
 
 
-class PyGConv(nn.Module):
-    """Any PyG layer as the inner convolution; it sees one copy at a time.
+class NormedGIN(nn.Module):
+    """``norm(conv(z))``, in the form of the data that a system was written for; what follows is up to the system."""
 
-    Args:
-        conv: takes ``(x, edge_index)``, and ``edge_attr`` where an edge encoder is given.
-        edges: encoder of the edge features.
-    """
+    def __init__(self, form: GINForm, inputs: int, channels: int, edges: Features) -> None:
+        super().__init__()
+        if form == "tu":
+            self.conv = build_gin(inputs, channels, learn_eps=False)
+        else:
+            self.conv = build_gin(inputs, channels, hidden=channels * {"zinc": 1, "ogb": 2}[form], edges=edges)
+        self.norm = RowBatchNorm(channels)
+
+    def forward(self, states: Tensor, bag: Bag, edge_attr: Tensor | None) -> Tensor:
+        return self.norm(self.conv(states, bag, edge_attr))
+
+
+class PyGConv(nn.Module):
+    """Any PyG layer as the inner convolution; it sees one copy at a time, with encoded edges where there are any."""
 
     def __init__(self, conv: MessagePassing, edges: EdgeEncoder | None = None) -> None:
         super().__init__()
         self.conv, self.edges = conv, edges
 
     def forward(self, states: Tensor, bag: Bag, edge_attr: Tensor | None) -> Tensor:
-        """Pass messages, ``(R, C_in) -> (R, C_out)``."""
         adjacency, copies = bag.wide()
         edge_index = torch.stack([adjacency.source, adjacency.target])
         extra = {}
         if self.edges is not None and edge_attr is not None:
-            term = self.edges(edge_attr)
-            index = adjacency.edge if term.index is None else term.index.index_select(0, adjacency.edge)
-            extra["edge_attr"] = term.values.index_select(0, index)
+            extra["edge_attr"] = self.edges(edge_attr).each_message(adjacency)
         parts = states.view(adjacency.num_nodes, copies, -1).unbind(1)  # (N * S, C) -> S times (N, C)
         return torch.stack([self.conv(part, edge_index, **extra) for part in parts], dim=1).flatten(0, 1)
-
-
-def published_gin(form: GINForm, inputs: int, channels: int, edges: Features) -> GIN:
-    """The layer of that form.
-
-    Args:
-        form: which.
-        inputs: channels that come in.
-        channels: C, channels that go out.
-        edges: what edges come with.
-    """
-    if form == "tu":
-        return build_gin(inputs, channels, learn_eps=False)
-    if form in ("zinc", "ogb"):
-        return build_gin(inputs, channels, hidden=channels * (2 if form == "ogb" else 1), edges=edges)
-    raise ValueError(f"unknown form '{form}' of a GIN layer; use zinc, ogb or tu")
-
-
-class NormedGIN(nn.Module):
-    """``norm(conv(z))``, in the form of the data that a system was written for; what follows is up to the system.
-
-    Args:
-        form: see `published_gin`.
-        inputs: channels that come in.
-        channels: C, channels that go out.
-        edges: what edges come with.
-    """
-
-    def __init__(self, form: GINForm, inputs: int, channels: int, edges: Features) -> None:
-        super().__init__()
-        self.conv, self.norm = published_gin(form, inputs, channels, edges), RowBatchNorm(channels)
-
-    def forward(self, states: Tensor, bag: Bag, edge_attr: Tensor | None) -> Tensor:
-        """Pass messages, ``(R, C_in) -> (R, C)``."""
-        out: Tensor = self.norm(self.conv(states, bag, edge_attr))
-        return out

@@ -10,8 +10,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from policylearn.bags import Bag, Graphs, attached_ego_nets
-from policylearn.bags.host import may_read
+from policylearn.bags import Adjacency, Graphs
+from policylearn.bags.adjacency import may_read
 
 
 @dataclass(frozen=True)
@@ -31,6 +31,64 @@ class Features:
         """Whether there is anything at all."""
         return bool(self.categorical) or self.real > 0
 
+    @property
+    def width(self) -> int:
+        """Columns with categories one-hot."""
+        return sum(self.categorical) + self.real
+
+
+class NodeEncoder(nn.Module):
+    """Sum of one embedding per column of category ids (as OGB encodes atoms) and of a linear map of the numbers.
+
+    Where nodes come with nothing, one learned vector stands for every node. The result is ``(N, C)``.
+    """
+
+    def __init__(self, features: Features, channels: int) -> None:
+        super().__init__()
+        self.features = features
+        if features.categorical:
+            self.tables = nn.ModuleList(nn.Embedding(size, channels) for size in features.categorical)
+        if features.real:
+            self.linear = nn.Linear(features.real, channels)
+        if not features.present:
+            self.vector = nn.Parameter(torch.randn(channels))
+
+    def forward(self, graphs: Graphs) -> Tensor:
+        numbers = real_columns(graphs, self.features)
+        if not self.features.present:
+            return self.vector.expand(graphs.num_nodes, -1)
+        parts = []
+        if self.features.categorical:
+            check_ids(graphs.x, self.features.categorical)
+            parts += [table(graphs.x[:, column].long()) for column, table in enumerate(self.tables)]
+        if self.features.real:
+            parts.append(self.linear(numbers.to(self.linear.weight.dtype)))
+        return sum(parts[1:], parts[0])
+
+
+def real_columns(graphs: Graphs, features: Features) -> Tensor:
+    """The numbers of each node: ``x`` itself where it holds no ids, and what stands beside it, ``(N, F)``."""
+    beside = 0 if graphs.real is None else graphs.real.shape[1]
+    if not features.real:
+        if beside:
+            raise ValueError(
+                f"the batch has {beside} columns of numbers per node ('x_real'), but the model was built to read none;"
+                f" build it with Features(real={beside}), or leave 'x_real' out"
+            )
+        return graphs.x[:, :0]
+    parts = [] if features.categorical else [graphs.x]
+    if graphs.real is not None:
+        if not features.categorical and graphs.x.shape[1] + beside > features.real:
+            parts = []  # a column of ones or of unused values stands in for missing features
+        parts.append(graphs.real)
+    numbers = torch.cat(parts, dim=1) if parts else graphs.x[:, :0]
+    if numbers.shape[1] != features.real:
+        raise ValueError(
+            f"expected {features.real} columns of numbers per node (got {numbers.shape[1]});"
+            " apply the transforms of the data that the model was built with"
+        )
+    return numbers
+
 
 @dataclass(frozen=True)
 class EdgeTerm:
@@ -47,70 +105,9 @@ class EdgeTerm:
         """One vector per edge, ``(E, C)``."""
         return self.values if self.index is None else self.values.index_select(0, self.index)
 
-
-class NodeEncoder(nn.Module):
-    """Sum of one embedding per column of category ids (as OGB encodes atoms) and of a linear map of the numbers.
-
-    Where nodes come with nothing, one learned vector stands for every node.
-
-    Args:
-        features: what nodes come with.
-        channels: C.
-    """
-
-    def __init__(self, features: Features, channels: int) -> None:
-        super().__init__()
-        self.features = features
-        if features.categorical:
-            self.tables = nn.ModuleList(nn.Embedding(size, channels) for size in features.categorical)
-        if features.real:
-            self.linear = nn.Linear(features.real, channels)
-        if not features.present:
-            self.vector = nn.Parameter(torch.randn(channels))
-
-    def forward(self, graphs: Graphs) -> Tensor:
-        """Encode, ``(N, C)``."""
-        refuse_unread(graphs, self.features)
-        if not self.features.present:
-            return self.vector.expand(graphs.num_nodes, -1)
-        parts = [self._of_ids(graphs.x)] if self.features.categorical else []
-        if self.features.real:
-            numbers = real_columns(graphs, self.features)
-            parts.append(self.linear(numbers.to(self.linear.weight.dtype)))
-        return parts[0] if len(parts) == 1 else parts[0] + parts[1]
-
-    def _of_ids(self, ids: Tensor) -> Tensor:
-        check_ids(ids, self.features.categorical)
-        encoded: Tensor = self.tables[0](ids[:, 0].long())
-        for column, table in enumerate(self.tables[1:], start=1):
-            encoded = encoded + table(ids[:, column].long())
-        return encoded
-
-
-def refuse_unread(graphs: Graphs, features: Features) -> None:
-    """Raise a `ValueError` where nodes have numbers that the model was not built to read."""
-    columns = 0 if graphs.real is None else graphs.real.shape[1]
-    if columns and not features.real:
-        raise ValueError(
-            f"the batch has {columns} columns of numbers per node ('x_real'), but the model was built to read none;"
-            f" build it with Features(real={columns}), or leave 'x_real' out"
-        )
-
-
-def real_columns(graphs: Graphs, features: Features) -> Tensor:
-    """The numbers of each node: ``x`` itself where it holds no ids, and what stands beside it, ``(N, F)``."""
-    parts = [] if features.categorical else [graphs.x]
-    if graphs.real is not None:
-        if not features.categorical and graphs.x.shape[1] + graphs.real.shape[1] > features.real:
-            parts = []  # a column of ones or of unused values stands in for missing features
-        parts.append(graphs.real)
-    numbers = torch.cat(parts, dim=1) if parts else graphs.x[:, :0]
-    if numbers.shape[1] != features.real:
-        raise ValueError(
-            f"expected {features.real} columns of numbers per node (got {numbers.shape[1]});"
-            " apply the transforms of the data that the model was built with"
-        )
-    return numbers
+    def each_message(self, adjacency: Adjacency) -> Tensor:
+        """One vector per message, ``(E, C)``."""
+        return self.values.index_select(0, adjacency.kinds(self.index))
 
 
 class CategoricalEdges(nn.Module):
@@ -124,9 +121,8 @@ class CategoricalEdges(nn.Module):
         self.sizes = tuple(sizes)
         self.tables = nn.ModuleList(nn.Embedding(size, channels) for size in sizes)
 
-    def forward(self, edge_attr: Tensor) -> EdgeTerm:
-        """Encode ids, ``(E, D) -> table (K, C) and index (E,)``."""
-        return EdgeTerm(self.values(), self.index(edge_attr))
+    def forward(self, edge_attr: Tensor | None) -> EdgeTerm:
+        return EdgeTerm(self.values(), self.index(require_edges(edge_attr)))
 
     def values(self) -> Tensor:
         """The table, a row per combination, ``(K, C)``."""
@@ -146,15 +142,43 @@ class CategoricalEdges(nn.Module):
 
 
 class RealEdges(nn.Module):
-    """Linear map of numbers, one vector per edge."""
+    """Linear map of numbers, one vector per edge, ``(E, D) -> (E, C)``."""
 
     def __init__(self, width: int, channels: int) -> None:
         super().__init__()
         self.linear = nn.Linear(width, channels)
 
-    def forward(self, edge_attr: Tensor) -> EdgeTerm:
-        """Encode numbers, ``(E, D) -> (E, C)``."""
-        return EdgeTerm(self.linear(edge_attr.to(self.linear.weight.dtype)), None)
+    def forward(self, edge_attr: Tensor | None) -> EdgeTerm:
+        return EdgeTerm(self.linear(require_edges(edge_attr).to(self.linear.weight.dtype)), None)
+
+
+EdgeEncoder = CategoricalEdges | RealEdges
+
+
+def build_edge_encoder(features: Features, channels: int) -> EdgeEncoder | None:
+    """The encoder for these edge features; None where edges carry nothing."""
+    if features.categorical and features.real:
+        raise ValueError("edges with both category ids and numbers are not supported; encode the ids as numbers")
+    if features.categorical:
+        return CategoricalEdges(features.categorical, channels)
+    return RealEdges(features.real, channels) if features.real else None
+
+
+def edge_term(encoder: EdgeEncoder | None, graphs: Graphs, like: Tensor) -> EdgeTerm:
+    """The edges' vectors; one of zeros, as wide as the states ``like``, where edges carry nothing."""
+    if encoder is not None:
+        return encoder(graphs.edge_attr)
+    return EdgeTerm(like.new_zeros(1, like.shape[1]), graphs.batch.new_zeros(graphs.edge_index.shape[1]))
+
+
+def require_edges(edge_attr: Tensor | None) -> Tensor:
+    """The features of edges, or a `ValueError` where a batch has none and the network reads some."""
+    if edge_attr is None:
+        raise ValueError(
+            "the model reads edge features, but the batch has no 'edge_attr';"
+            " build it without edge features: Features()"
+        )
+    return edge_attr
 
 
 def check_ids(ids: Tensor, sizes: Sequence[int]) -> None:
@@ -170,36 +194,12 @@ def check_ids(ids: Tensor, sizes: Sequence[int]) -> None:
         )
     if not len(ids) or not may_read(ids):
         return
-    low, high = ids.amin(0), ids.amax(0)
-    for column, size in enumerate(sizes):
-        if int(low[column]) < 0 or int(high[column]) >= size:
-            value = int(low[column]) if int(low[column]) < 0 else int(high[column])
+    for column, (low, high, size) in enumerate(zip(ids.amin(0).tolist(), ids.amax(0).tolist(), sizes, strict=True)):
+        if low < 0 or high >= size:
             raise ValueError(
-                f"column {column} holds category {value}, but the model knows 0 to {size - 1};"
+                f"column {column} holds category {low if low < 0 else high}, but the model knows 0 to {size - 1};"
                 " the input must be encoded as the training data was"
             )
-
-
-def require_edges(edge_attr: Tensor | None) -> Tensor:
-    """The features of edges, or a `ValueError` where a batch has none and the network reads some."""
-    if edge_attr is None:
-        raise ValueError(
-            "the model reads edge features, but the batch has no 'edge_attr';"
-            " build it without edge features: Features()"
-        )
-    return edge_attr
-
-
-EdgeEncoder = CategoricalEdges | RealEdges
-
-
-def build_edge_encoder(features: Features, channels: int) -> EdgeEncoder | None:
-    """The encoder for these edge features; None where edges carry nothing."""
-    if features.categorical and features.real:
-        raise ValueError("edges with both category ids and numbers are not supported; encode the ids as numbers")
-    if features.categorical:
-        return CategoricalEdges(features.categorical, channels)
-    return RealEdges(features.real, channels) if features.real else None
 
 
 def one_hot(ids: Tensor, sizes: Sequence[int], dtype: torch.dtype) -> Tensor:
@@ -211,21 +211,16 @@ def one_hot(ids: Tensor, sizes: Sequence[int], dtype: torch.dtype) -> Tensor:
 
 def node_width(features: Features) -> int:
     """How many columns `node_numbers` gives."""
-    return max(1, sum(features.categorical) + features.real)
-
-
-def edge_width(features: Features) -> int:
-    """How many columns `edge_numbers` gives."""
-    return sum(features.categorical) + features.real
+    return max(1, features.width)
 
 
 def node_numbers(graphs: Graphs, features: Features, dtype: torch.dtype) -> Tensor:
     """Categories of nodes one-hot, then their numbers; a column of ones where there is neither, ``(N, F)``."""
-    refuse_unread(graphs, features)
-    parts = [one_hot(graphs.x, features.categorical, dtype)] if features.categorical else []
-    if features.real:
-        parts.append(real_columns(graphs, features).to(dtype))
-    return torch.cat(parts, dim=1) if parts else torch.ones(graphs.num_nodes, 1, dtype=dtype, device=graphs.x.device)
+    numbers = real_columns(graphs, features).to(dtype)
+    if not features.present:
+        return torch.ones(graphs.num_nodes, 1, dtype=dtype, device=graphs.x.device)
+    ids = [one_hot(graphs.x, features.categorical, dtype)] if features.categorical else []
+    return torch.cat([*ids, numbers], dim=1)
 
 
 def edge_numbers(graphs: Graphs, features: Features, dtype: torch.dtype) -> Tensor:
@@ -234,68 +229,3 @@ def edge_numbers(graphs: Graphs, features: Features, dtype: torch.dtype) -> Tens
         return torch.ones(graphs.edge_index.shape[1], 0, dtype=dtype, device=graphs.x.device)
     given = require_edges(graphs.edge_attr)
     return one_hot(given, features.categorical, dtype) if features.categorical else given.to(dtype)
-
-
-class MarkedInput(nn.Module):
-    """``[marks, features]``; marks are not embedded.
-
-    Category ids are embedded in C channels (the sum of one embedding per column). Nodes with numbers alone keep them as
-    they are, and nodes with nothing have a constant 1.
-
-    Args:
-        features: what nodes come with.
-        channels: C.
-        marks: M, marks per row.
-    """
-
-    def __init__(self, features: Features, channels: int, marks: int) -> None:
-        super().__init__()
-        self.features = features
-        self.node_encoder = NodeEncoder(features, channels) if features.categorical else None
-        plain = features.real if features.present else 1
-        self.width = marks + (channels if features.categorical else plain)
-
-    def forward(self, graphs: Graphs, bag: Bag) -> Tensor:
-        """The rows' input, ``(R, width)``."""
-        return torch.cat([bag.marks, bag.spread(self._encoded(graphs).to(bag.marks.dtype))], dim=1)
-
-    def _encoded(self, graphs: Graphs) -> Tensor:
-        if self.node_encoder is not None:
-            encoded: Tensor = self.node_encoder(graphs)
-            return encoded
-        refuse_unread(graphs, self.features)
-        if self.features.real:
-            return real_columns(graphs, self.features)
-        return torch.ones(graphs.num_nodes, 1, device=graphs.batch.device)
-
-
-class EgoLabels(nn.Module):
-    r"""Nested GNN's labels of the rows of ego nets: :math:`z[d + 1] + z[d' + 1] + (w r + b)`.
-
-    d is the distance to the root; the second label repeats it where two edges or more lead nearer to the root, and is 0
-    elsewhere, which has a vector of its own; r is the resistance to the root.
-
-    Args:
-        hops: how far the nets reach.
-        channels: C.
-        resistance: whether the last term is there.
-    """
-
-    def __init__(self, hops: int, channels: int, *, resistance: bool) -> None:
-        super().__init__()
-        self.table = nn.Embedding(hops + 2, channels)
-        self.resistance = nn.Linear(1, channels) if resistance else None
-
-    def forward(self, bag: Bag) -> Tensor:
-        """Encode the marks of `labelled_ego_nets`, ``(R, C)``."""
-        first = bag.marks[:, 0].long() + 1
-        labels: Tensor = self.table(first) + self.table(first * (bag.marks[:, 1] >= 2))
-        if self.resistance is not None:
-            labels = labels + self.resistance(bag.marks[:, 2:3].to(labels.dtype))
-        return labels
-
-
-def labelled_ego_nets(graphs: Graphs, *, resistance: bool) -> Bag:
-    """The ego nets that came with the data; marks are distance, arrivals and, where wanted, resistance."""
-    names = ("ego_distance", "ego_arrivals", *(["ego_resistance"] if resistance else []))
-    return attached_ego_nets(graphs, names)

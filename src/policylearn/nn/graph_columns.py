@@ -17,13 +17,7 @@ HIDDEN, DROPOUT = 256, 0.1
 
 
 class ManyLinear(nn.Module):
-    """H linear maps, each of inputs of its own, in one product.
-
-    Args:
-        maps: H.
-        inputs: columns that come in.
-        outputs: columns that go out.
-    """
+    """H linear maps, each of inputs of its own, in one product, ``(H, G, inputs) -> (H, G, outputs)``."""
 
     def __init__(self, maps: int, inputs: int, outputs: int) -> None:
         super().__init__()
@@ -32,20 +26,14 @@ class ManyLinear(nn.Module):
         self.bias = nn.Parameter(torch.empty(maps, 1, outputs).uniform_(-bound, bound))
 
     def forward(self, x: Tensor) -> Tensor:
-        """Map, ``(H, G, inputs) -> (H, G, outputs)``."""
         return torch.baddbmm(self.bias, x, self.weight)
 
 
 class ColumnHeads(nn.Module):
-    """Several perceptrons over the columns of a graph alone, each of which learns the targets by itself.
+    """H perceptrons over the columns of a graph alone, each of which learns the targets, ``(G, D) -> (H, G, outputs)``.
 
     Networks that began differently err differently, and so do networks that see graphs and ones that see descriptors:
     their mean errs less than each of them.
-
-    Args:
-        heads: H.
-        columns: D.
-        outputs: of each.
     """
 
     def __init__(self, heads: int, columns: int, outputs: int) -> None:
@@ -58,31 +46,21 @@ class ColumnHeads(nn.Module):
         self.lin3 = ManyLinear(heads, HIDDEN, outputs)
 
     def forward(self, columns: Tensor) -> Tensor:
-        """What each of them predicts, ``(G, D) -> (H, G, outputs)``."""
         x = columns.to(self.lin1.weight.dtype).expand(self.heads, -1, -1)
         for hidden in (self.lin1, self.lin2):
             x = functional.dropout(torch.relu(hidden(x)), DROPOUT, self.training)
-        out: Tensor = self.lin3(x)
-        return out
+        return self.lin3(x)
 
 
 def joined(outputs: Tensor, of_columns: Tensor | None) -> Tensor:
-    """A head's outputs and the mean of what column heads predict, half each.
-
-    Args:
-        outputs: ``(G, outputs)``.
-        of_columns: ``(H, G, outputs)``; None leaves the head's.
-    """
+    """A head's outputs ``(G, outputs)`` and the mean of what column heads predict ``(H, G, outputs)``, half each."""
     return outputs if of_columns is None else (outputs + of_columns.mean(0)) / 2
 
 
 class GraphColumns(nn.Module):
-    """Columns of the graphs of a batch, such as descriptors of molecules, some of them dropped in training.
+    """Columns of the graphs of a batch, such as descriptors of molecules, ``(G, D)``.
 
-    Args:
-        columns: D.
-        dropout: share of the numbers that are set to zero in training; the others grow in proportion.
-        name: the extra that holds them.
+    They are the extra of that ``name``. In training a share of them is set to zero, and the others grow in proportion.
     """
 
     def __init__(self, columns: int, *, dropout: float = 0.0, name: str = DESCRIPTORS) -> None:
@@ -92,7 +70,6 @@ class GraphColumns(nn.Module):
         self.columns, self.dropout, self.name = columns, dropout, name
 
     def forward(self, graphs: Graphs) -> Tensor:
-        """The columns, ``(G, D)``."""
         values = graphs.extras.get(self.name)
         shape = None if values is None else tuple(values.shape)
         if values is None or shape != (graphs.num_graphs, self.columns):
@@ -102,6 +79,3 @@ class GraphColumns(nn.Module):
                 " apply the transforms of the data that the model was built with"
             )
         return functional.dropout(values, self.dropout, self.training)
-
-    def extra_repr(self) -> str:
-        return f"{self.columns}, dropout={self.dropout}, name={self.name!r}"

@@ -1,6 +1,10 @@
-"""Norms over the rows of a bag."""
+"""Norms over the rows of a bag, and the small perceptrons that have them."""
 
 from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable
+from itertools import pairwise
 
 import torch
 from torch import Tensor, nn
@@ -9,17 +13,8 @@ from torch.nn import functional
 from policylearn.settings import NormKind
 
 
-class RowNorm(nn.Module):
-    """A norm over the rows of a bag."""
-
-    @property
-    def mixes(self) -> bool:
-        """Whether what becomes of a row now depends on the other rows."""
-        return False
-
-
-class RowBatchNorm(RowNorm):
-    """Batch norm over the rows of a bag.
+class RowBatchNorm(nn.Module):
+    """Batch norm over the rows of a bag, ``(R, C) -> (R, C)``.
 
     Args:
         channels: C.
@@ -42,16 +37,10 @@ class RowBatchNorm(RowNorm):
             self.register_buffer("running_var", torch.ones(channels))
 
     def forward(self, rows: Tensor, *, update_statistics: bool = True) -> Tensor:
-        """Normalise ``(R, C)`` rows.
-
-        Args:
-            rows: ``(R, C)``.
-            update_statistics: whether running statistics move, where there are any and the norm is being trained.
-        """
+        """Normalise; ``update_statistics`` says whether running statistics move in training."""
+        affine = self.weight, self.bias
         if self.fixed:
-            return functional.batch_norm(
-                rows, self.running_mean, self.running_var, self.weight, self.bias, False, 0.0, self.eps
-            )
+            return functional.batch_norm(rows, self.running_mean, self.running_var, *affine, False, 0.0, self.eps)
         if len(rows) <= 1:
             # A single row has no spread of its own; torch refuses it in training. It is its own mean. No row at all, as
             # of rings in a batch without any, would leave NaN in the running statistics.
@@ -60,16 +49,9 @@ class RowBatchNorm(RowNorm):
             # On the unmarked graph the first layer's marks are one constant, whose spread is rounding alone and would
             # be divided by sqrt(eps). Norms do not care about a shift, and the shifted constant is exactly zero.
             rows = rows - rows[:1].detach()
-            return functional.batch_norm(rows, None, None, self.weight, self.bias, True, 0.0, self.eps)
+            return functional.batch_norm(rows, None, None, *affine, True, 0.0, self.eps)
         momentum = self.momentum if update_statistics else 0.0
-        return functional.batch_norm(
-            rows, self.running_mean, self.running_var, self.weight, self.bias, True, momentum, self.eps
-        )
-
-    @property
-    def mixes(self) -> bool:
-        """See `RowNorm`."""
-        return not self.fixed
+        return functional.batch_norm(rows, self.running_mean, self.running_var, *affine, True, momentum, self.eps)
 
     @property
     def fixed(self) -> bool:
@@ -87,7 +69,7 @@ class RowBatchNorm(RowNorm):
         return f"{len(self.weight)}, track={self.track}"
 
 
-class RowLayerNorm(RowNorm):
+class RowLayerNorm(nn.Module):
     """Layer norm: each row by itself, so nothing in the batch touches anything else."""
 
     def __init__(self, channels: int, *, eps: float = 1e-5) -> None:
@@ -96,25 +78,54 @@ class RowLayerNorm(RowNorm):
         self.norm = nn.LayerNorm(channels, eps=eps)
 
     def forward(self, rows: Tensor) -> Tensor:
-        """Normalise ``(R, C)`` rows."""
-        normed: Tensor = self.norm(rows)
-        return normed
+        return self.norm(rows)
 
 
-class NoNorm(RowNorm):
+class NoNorm(nn.Identity):
     """Rows as they are."""
 
-    def forward(self, rows: Tensor) -> Tensor:
-        """Give the rows back."""
-        return rows
 
-
-def build_norm(kind: NormKind, channels: int, *, track: bool = True) -> RowNorm:
+def build_norm(kind: NormKind, channels: int, *, track: bool = True) -> nn.Module:
     """The norm of that name."""
     if kind == "batch":
         return RowBatchNorm(channels, track=track)
-    if kind == "layer":
-        return RowLayerNorm(channels)
-    if kind == "none":
-        return NoNorm()
-    raise ValueError(f"'norm' must be 'batch', 'layer' or 'none' (got '{kind}')")
+    if kind not in ("layer", "none"):
+        raise ValueError(f"'norm' must be 'batch', 'layer' or 'none' (got '{kind}')")
+    return RowLayerNorm(channels) if kind == "layer" else NoNorm()
+
+
+class MLP(nn.Module):
+    """Linear maps ``lin1``, ``lin2``, ... of these widths, with an activation between."""
+
+    lin1: nn.Linear
+    lin2: nn.Linear
+
+    def __init__(self, *widths: int, activation: Callable[[Tensor], Tensor] = torch.relu) -> None:
+        super().__init__()
+        self.activation = activation
+        for step, (inputs, outputs) in enumerate(pairwise(widths), start=1):
+            self.add_module(f"lin{step}", nn.Linear(inputs, outputs))
+
+    def forward(self, x: Tensor) -> Tensor:
+        *hidden, last = self.children()
+        for linear in hidden:
+            x = self.activation(linear(x))
+        return last(x)
+
+
+def sequence(**layers: nn.Module) -> nn.Sequential:
+    """Layers one after the other, whose weights have these names."""
+    return nn.Sequential(OrderedDict(layers))
+
+
+def normed_mlp(inputs: int, channels: int) -> nn.Sequential:
+    """``lin2(relu(norm(lin1(x))))`` with a batch norm over all rows, ``(R, inputs) -> (R, C)``."""
+    lin1, lin2 = nn.Linear(inputs, channels), nn.Linear(channels, channels)
+    return sequence(lin1=lin1, norm=RowBatchNorm(channels), relu=nn.ReLU(), lin2=lin2)
+
+
+def two_maps(inputs: int, hidden: int, channels: int, norm: NormKind = "batch") -> nn.Sequential:
+    """Linear map, norm, relu, twice, ``(R, inputs) -> (R, C)``."""
+    lin1, lin2 = nn.Linear(inputs, hidden), nn.Linear(hidden, channels)
+    norm1, norm2 = build_norm(norm, hidden), build_norm(norm, channels)
+    return sequence(lin1=lin1, norm1=norm1, relu1=nn.ReLU(), lin2=lin2, norm2=norm2, relu2=nn.ReLU())

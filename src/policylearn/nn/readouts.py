@@ -6,14 +6,13 @@ take a bag in pieces (see `StreamingReadout`); any other is given whole bags.
 
 from __future__ import annotations
 
-from typing import Any, Literal, Protocol, TypeVar, runtime_checkable
+from typing import Any, Literal, NamedTuple, Protocol, TypeVar, runtime_checkable
 
 import torch
 from torch import Tensor, nn
 
 from policylearn.bags import NO_PICK, Bag, Graphs
-from policylearn.nn.pooling import CopyPool, Pooled
-from policylearn.nn.segments import group_mean, segment_mean, segment_sum
+from policylearn.nn.segments import group_mean, segment_mean, segment_min, segment_sum
 from policylearn.settings import CopyPooling, GraphReadout, Level, NodePooling
 
 Pooling = TypeVar("Pooling", bound=str)
@@ -40,6 +39,56 @@ class StreamingReadout(Readout, Protocol):
         """What all pieces come to, ``(G, C)``."""
 
 
+class Pooled(NamedTuple):
+    """Copies that were pooled, but not finished: further ones can join.
+
+    Shapes:
+        total ``(N, C)``; copies an int, or ``(N,)`` where nodes differ.
+    """
+
+    total: Tensor
+    copies: Tensor | int
+
+
+class CopyPool(nn.Module):
+    """Mean, sum or min of each node over its copies, ``(R, C) -> (N, C)``; it takes a bag whole, or in pieces."""
+
+    def __init__(self, how: CopyPooling = "mean") -> None:
+        super().__init__()
+        if how not in ("mean", "sum", "min"):
+            raise ValueError(f"copies are pooled by 'mean', 'sum' or 'min' (got '{how}')")
+        self.how = how
+
+    def forward(self, states: Tensor, bag: Bag) -> Tensor:
+        return self.finish(self.part(states, bag))
+
+    def part(self, states: Tensor, bag: Bag) -> Pooled:
+        """Pool the copies that this bag holds."""
+        if bag.width is not None:
+            copies = states.view(bag.num_nodes, bag.width, -1)  # (N * S, C) -> (N, S, C)
+            return Pooled(copies.amin(1) if self.how == "min" else copies.sum(1), bag.width)
+        pool = segment_min if self.how == "min" else segment_sum
+        return Pooled(pool(states, bag.node, bag.num_nodes), bag.rows_per_node)
+
+    def join(self, a: Pooled, b: Pooled) -> Pooled:
+        """Pool two pieces of a bag."""
+        total = torch.minimum(a.total, b.total) if self.how == "min" else a.total + b.total
+        return Pooled(total, a.copies + b.copies)
+
+    def finish(self, pooled: Pooled) -> Tensor:
+        """What the pieces come to; a node that is in no copy has zeros."""
+        total, copies = pooled
+        if isinstance(copies, int):
+            return total / copies if self.how == "mean" else total
+        seen = copies.unsqueeze(-1)
+        if self.how == "min":
+            return total.where(seen > 0, 0.0)
+        return total / seen.clamp(min=1).to(total.dtype) if self.how == "mean" else total
+
+    def extra_repr(self) -> str:
+        return self.how
+
+
 class CopiesThenNodes(nn.Module):
     """Pool each node over its copies, then the nodes of each graph (unless the task is one of nodes).
 
@@ -57,18 +106,15 @@ class CopiesThenNodes(nn.Module):
 
     def forward(self, states: Tensor, bag: Bag, graphs: Graphs) -> Tensor:
         """Read out, ``(R, C) -> (G, C)``, ``(G, 2 C)`` or ``(N, C)``."""
-        return self.finish(self.part(states, bag, graphs), graphs)
+        return self.of_nodes(self.pool(states, bag), graphs)
 
     def part(self, states: Tensor, bag: Bag, graphs: Graphs) -> Pooled:
-        """See `StreamingReadout`."""
         return self.pool.part(states, bag)
 
     def join(self, a: Pooled, b: Pooled) -> Pooled:
-        """See `StreamingReadout`."""
         return self.pool.join(a, b)
 
     def finish(self, kept: Pooled, graphs: Graphs) -> Tensor:
-        """See `StreamingReadout`."""
         return self.of_nodes(self.pool.finish(kept), graphs)
 
     def of_nodes(self, nodes: Tensor, graphs: Graphs) -> Tensor:
@@ -115,7 +161,7 @@ class NodesThenCopies(nn.Module):
         return self.finish(self.part(states, bag, graphs), graphs)
 
     def part(self, states: Tensor, bag: Bag, graphs: Graphs) -> tuple[Tensor, Tensor]:
-        """See `StreamingReadout`; the sum over copies, and how many there were."""
+        """The sum over copies, and how many there were."""
         copies = self.of_copies(states, bag)
         if self.between is not None:
             copies = self.between(copies)
@@ -136,11 +182,9 @@ class NodesThenCopies(nn.Module):
         return torch.where((bag.roots == NO_PICK).unsqueeze(1), mean, roots)
 
     def join(self, a: tuple[Tensor, Tensor], b: tuple[Tensor, Tensor]) -> tuple[Tensor, Tensor]:
-        """See `StreamingReadout`."""
         return a[0] + b[0], a[1] + b[1]
 
     def finish(self, kept: tuple[Tensor, Tensor], graphs: Graphs) -> Tensor:
-        """See `StreamingReadout`."""
         total, copies = kept
         return total / copies.clamp(min=1).unsqueeze(1).to(total.dtype) if self.copies == "mean" else total
 

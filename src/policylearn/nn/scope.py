@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Literal, cast, get_args
+from typing import Any, Literal, cast, get_args
 
 from torch import nn
 
-from policylearn.nn.norms import RowBatchNorm, RowNorm
+from policylearn.nn.norms import RowBatchNorm
 
 Scope = Literal["row", "copy", "bag", "batch"]
 """The row alone, its copy, all copies of its graph, or the whole batch; each holds the ones before it."""
+
+TORCH_NORMS = (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d, nn.SyncBatchNorm)
 
 
 def scope_of(encoder: object) -> Scope:
@@ -30,29 +32,21 @@ def copies_are_independent(encoder: object) -> bool:
 
 def can_be_cut(encoder: object) -> bool:
     """Whether a bag may now be run in pieces that are put together afterwards."""
-    return copies_are_independent(encoder) and not mixes_rows(encoder)
+    mixes_rows = any(norm.training or not keeps_statistics(norm) for norm in batch_norms(encoder))
+    return copies_are_independent(encoder) and not mixes_rows
 
 
 def depends_on_batch(network: object) -> bool:
     """Whether an output for a graph may depend on what else is in its batch, in evaluation."""
-    norms = network.modules() if isinstance(network, nn.Module) else ()
-    return scope_of(network) == "batch" or any(_keeps_no_statistics(norm) for norm in norms)
+    return scope_of(network) == "batch" or not all(keeps_statistics(norm) for norm in batch_norms(network))
 
 
-def mixes_rows(network: object) -> bool:
-    """Whether a norm of the network takes statistics of the rows at hand, so that pieces of a bag give other states."""
-    if not isinstance(network, nn.Module):
-        return False
-    return any(_takes_statistics(module) for module in network.modules())
+def batch_norms(network: object) -> list[Any]:
+    """The batch norms of a network, ours and torch's."""
+    modules = network.modules() if isinstance(network, nn.Module) else ()
+    return [module for module in modules if isinstance(module, (RowBatchNorm, *TORCH_NORMS))]
 
 
-def _takes_statistics(module: nn.Module) -> bool:
-    if isinstance(module, RowNorm):
-        return module.mixes
-    return isinstance(module, nn.modules.batchnorm._BatchNorm) and (module.training or _keeps_no_statistics(module))
-
-
-def _keeps_no_statistics(module: nn.Module) -> bool:
-    if isinstance(module, RowBatchNorm):
-        return not module.track
-    return isinstance(module, nn.modules.batchnorm._BatchNorm) and not module.track_running_stats
+def keeps_statistics(norm: Any) -> bool:
+    """Whether a batch norm has running statistics, which it uses in evaluation."""
+    return bool(norm.track if isinstance(norm, RowBatchNorm) else norm.track_running_stats)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from policylearn.bags.host import count_ids, may_read
+from policylearn.bags.adjacency import count_ids, may_read
+from policylearn.settings import NodePooling
 
 
 class NoCandidateError(ValueError):
@@ -27,6 +28,11 @@ def group_mean(values: Tensor, group: Tensor, count: int) -> Tensor:
     """Mean over the rows of each group, ``(R, C) -> (count, C)``; zeros for a group without any."""
     rows = count_ids(group, count).clamp(min=1).unsqueeze(1)
     return segment_sum(values, group, count) / rows.to(values.dtype)
+
+
+def group_pool(values: Tensor, group: Tensor, count: int, how: NodePooling) -> Tensor:
+    """Sum or mean over the rows of each group, ``(R, C) -> (count, C)``."""
+    return (segment_sum if how == "sum" else group_mean)(values, group, count)
 
 
 def segment_max(values: Tensor, group: Tensor, count: int) -> Tensor:
@@ -55,20 +61,14 @@ def segment_log_softmax(scores: Tensor, batch: Tensor, num_graphs: int) -> Tenso
 def segment_argmax(scores: Tensor, batch: Tensor, num_graphs: int, tolerance: float = 0.0) -> Tensor:
     """The first node of each graph whose score is the largest, up to ties, ``(N,) -> (G,)``.
 
-    Nodes that are alike up to symmetry have scores that are equal only up to rounding, and rounding changes with the
-    rest of the batch; a small tolerance makes the choice among them depend on the graph alone.
-
-    Args:
-        scores: -inf where a node must not be picked; each graph has one that is finite.
-        batch: the graph of each node, ``(N,)``.
-        num_graphs: G.
-        tolerance: scores count as tied within ``tolerance * (1 + |largest|)``.
+    A score of -inf keeps a node from being picked. Scores count as tied within ``tolerance * (1 + |largest|)``. Nodes
+    that are alike up to symmetry have scores that are equal only up to rounding, and rounding changes with the rest of
+    the batch; a small tolerance makes the choice among them depend on the graph alone.
     """
     top = segment_max(scores, batch, num_graphs)
     floor = (top - tolerance * (1 + top.abs())).index_select(0, batch)
-    ids = torch.arange(len(scores), device=scores.device)
     beyond = len(scores)
-    candidates = torch.where(scores >= floor, ids, beyond)
+    candidates = torch.where(scores >= floor, torch.arange(beyond, device=scores.device), beyond)
     first = torch.full((num_graphs,), beyond, device=scores.device).scatter_reduce(0, batch, candidates, "amin")
     if num_graphs and may_read(first) and int(first.max()) == beyond:
         graph = int(first.argmax())

@@ -5,6 +5,7 @@ Rows may be wide: ``(N, S * C)`` holds S copies of every node side by side, so t
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, cast
 
 import torch
@@ -13,15 +14,13 @@ from torch.autograd import Function
 from torch.autograd.function import once_differentiable
 
 from policylearn.bags import Adjacency, Bag
-from policylearn.bags.host import may_read
+from policylearn.bags.adjacency import may_read
+
+TensorMap = Callable[[Tensor], Tensor]
 
 
 def gin_sum(states: Tensor, bag: Bag, scale: Tensor) -> Tensor:
-    """``scale * states[v] + sum over edges (u, v) of states[u]``, for every copy.
-
-    Shapes:
-        states and result ``(R, C)``, scale ``(1,)``.
-    """
+    """``scale * states[v] + sum over edges (u, v) of states[u]``, for every copy, ``(R, C) -> (R, C)``."""
     adjacency, width = bag.wide()
     wide = states.reshape(adjacency.num_nodes, width * states.shape[1])  # (N * S, C) -> (N, S * C)
     return scale * states + neighbour_sum(wide, adjacency).view_as(states)
@@ -36,15 +35,15 @@ def gine_sum(
         states: of every row.
         bag: the copies.
         scale: of a node's own state.
-        values: the edges' vectors e: rows of a table, or one per column of ``edge_index``.
-        index: which row of the table each column of ``edge_index`` has; None if there is one vector per edge.
+        values: the edges' vectors e, see `EdgeTerm`.
+        index: which of them each column of ``edge_index`` has; None if there is one vector per edge.
         weights: w of every message of ``bag.wide()``, in each of the copies side by side; None are ones.
 
     Shapes:
         states and result ``(R, C)``, scale ``(1,)``, values ``(K, C)`` or ``(E, C)``, index ``(E,)``, weights
         ``(E, S)``.
     """
-    check_edges(bag.adjacency, values, states.shape[1], shared=index is not None)
+    _check_edges(bag.adjacency, values, states.shape[1], shared=index is not None)
     values = values.to(states.dtype)  # mixed precision may give them different ones
     adjacency, width = bag.wide()
     term = values.index_select(0, adjacency.kinds(index))
@@ -56,15 +55,8 @@ def gine_sum(
     return scale * states + collect(messages.flatten(1), adjacency).view_as(states)
 
 
-def check_edges(adjacency: Adjacency, values: Tensor, width: int, *, shared: bool) -> None:
-    """Raise a `ValueError` where the edges' vectors do not fit the states that they are added to, or the edges.
-
-    Args:
-        adjacency: the edges.
-        values: rows of a table, or one per column of ``edge_index``, ``(K, C)``.
-        width: C of the states.
-        shared: whether they are rows of a table.
-    """
+def _check_edges(adjacency: Adjacency, values: Tensor, width: int, *, shared: bool) -> None:
+    """Raise a `ValueError` where the edges' vectors do not fit the states that they are added to, or the edges."""
     if values.shape[1] != width:
         raise ValueError(
             f"edge vectors of {values.shape[1]} channels are added to states of {width};"
@@ -79,22 +71,31 @@ def check_edges(adjacency: Adjacency, values: Tensor, width: int, *, shared: boo
 
 
 def neighbour_sum(rows: Tensor, adjacency: Adjacency) -> Tensor:
-    """``out[v] = sum over edges (u, v) of rows[u]``.
-
-    Shapes:
-        rows and result ``(N, W)``.
-    """
-    return cast(Tensor, _NeighbourSum.apply(rows, adjacency))  # type: ignore[no-untyped-call]
+    """``out[v] = sum over edges (u, v) of rows[u]``, ``(N, W) -> (N, W)``."""
+    return _linear(
+        rows,
+        lambda states: multiply(adjacency.target_ptr, adjacency.source, states),
+        lambda grad: multiply(adjacency.source_ptr, adjacency.outgoing_targets, grad),
+    )
 
 
 def gather(rows: Tensor, adjacency: Adjacency) -> Tensor:
     """The source's row for each message, ``(N, W) -> (E, W)``."""
-    return cast(Tensor, _Gather.apply(rows, adjacency))  # type: ignore[no-untyped-call]
+    return _linear(
+        rows,
+        lambda states: states.index_select(0, adjacency.source),
+        lambda grad: multiply(adjacency.source_ptr, adjacency.outgoing, grad),
+    )
 
 
 def collect(messages: Tensor, adjacency: Adjacency) -> Tensor:
     """Sum the messages of each target, ``(E, W) -> (N, W)``."""
-    return cast(Tensor, _Collect.apply(messages, adjacency))  # type: ignore[no-untyped-call]
+    every = torch.arange(adjacency.num_edges, device=messages.device)
+    return _linear(
+        messages,
+        lambda values: multiply(adjacency.target_ptr, every, values),
+        lambda grad: grad.index_select(0, adjacency.target),
+    )
 
 
 def multiply(ptr: Tensor, columns: Tensor, dense: Tensor) -> Tensor:
@@ -112,38 +113,18 @@ def multiply(ptr: Tensor, columns: Tensor, dense: Tensor) -> Tensor:
     return cast(Tensor, torch.sparse.mm(matrix, dense))
 
 
-class _NeighbourSum(Function):
+class _LinearMap(Function):
     @staticmethod
-    def forward(ctx: Any, rows: Tensor, adjacency: Adjacency) -> Tensor:
-        ctx.adjacency = adjacency
-        return multiply(adjacency.target_ptr, adjacency.source, rows)
-
-    @staticmethod
-    @once_differentiable
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None]:
-        return multiply(ctx.adjacency.source_ptr, ctx.adjacency.outgoing_targets, grad.contiguous()), None
-
-
-class _Gather(Function):
-    @staticmethod
-    def forward(ctx: Any, rows: Tensor, adjacency: Adjacency) -> Tensor:
-        ctx.adjacency = adjacency
-        return rows.index_select(0, adjacency.source)
+    def forward(ctx: Any, values: Tensor, apply: TensorMap, transposed: TensorMap) -> Tensor:
+        ctx.transposed = transposed
+        return apply(values)
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None]:
-        return multiply(ctx.adjacency.source_ptr, ctx.adjacency.outgoing, grad.contiguous()), None
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None, None]:
+        return ctx.transposed(grad.contiguous()), None, None
 
 
-class _Collect(Function):
-    @staticmethod
-    def forward(ctx: Any, messages: Tensor, adjacency: Adjacency) -> Tensor:
-        ctx.adjacency = adjacency
-        everyone = torch.arange(adjacency.num_edges, device=messages.device)
-        return multiply(adjacency.target_ptr, everyone, messages)
-
-    @staticmethod
-    @once_differentiable
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None]:
-        return grad.index_select(0, ctx.adjacency.target), None
+def _linear(values: Tensor, apply: TensorMap, transposed: TensorMap) -> Tensor:
+    """A linear map whose gradient is the transposed one."""
+    return cast(Tensor, _LinearMap.apply(values, apply, transposed))  # type: ignore[no-untyped-call]

@@ -1,7 +1,3 @@
-from .bag_view import BagView as BagView
-from .bag_view import View as View
-from .decks import Deck as Deck
-from .decks import RandomDeck as RandomDeck
 from .draws import Pick as Pick
 from .draws import gumbel as gumbel
 from .draws import log_prob_of as log_prob_of
@@ -13,8 +9,10 @@ from .estimators import Reinforce as Reinforce
 from .estimators import StraightThrough as StraightThrough
 from .fixed import FullPolicy as FullPolicy
 from .fixed import NoPolicy as NoPolicy
+from .learned import BagView as BagView
 from .learned import LearnedPolicy as LearnedPolicy
 from .learned import LearnedSettings as LearnedSettings
+from .learned import View as View
 from .learned import draw_picks as draw_picks
 from .masks import keep_best as keep_best
 from .protocol import Evidence as Evidence

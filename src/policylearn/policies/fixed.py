@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from policylearn.bags import NO_PICK, Graphs, Selection
+from policylearn.bags import Graphs, Selection
 from policylearn.policies.registry import POLICIES, PolicyKind, PolicySettings
 
 
@@ -12,7 +12,6 @@ class NoPolicy:
     """Picks nothing: the model is an ordinary message passing network on the unmarked graph."""
 
     def __call__(self, graphs: Graphs, *, generator: torch.Generator | None = None) -> Selection:
-        """An empty selection, T = 0."""
         return Selection.nothing(graphs.ptr)
 
 
@@ -20,16 +19,13 @@ class FullPolicy:
     """Picks every node of every graph: the full bag of n + 1 copies."""
 
     def __call__(self, graphs: Graphs, *, generator: torch.Generator | None = None) -> Selection:
-        """All nodes, in the order of the batch; T is the size of the largest graph."""
-        steps = torch.arange(int(graphs.sizes.max()), device=graphs.ptr.device).unsqueeze(1)  # (T, 1)
-        return Selection(torch.where(steps < graphs.sizes, graphs.ptr[:-1] + steps, NO_PICK))
+        return Selection.full(graphs.ptr)
 
 
 class FullSettings(PolicySettings, frozen=True):
     """Every node is picked."""
 
     def copies(self, nodes: int) -> int:
-        """See `PolicySettings`."""
         return nodes
 
 

@@ -3,23 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal, Self, cast
+from typing import Any, Literal, Protocol, Self, cast
 
 import torch
 from torch import Tensor, nn
 
-from policylearn.bags import BagRule, Graphs, Selection, mark_nodes
-from policylearn.nn import (
-    MLP,
-    CopyPool,
-    Encoder,
-    NetworkConfig,
-    segment_argmax,
-    segment_max,
-    segment_mean,
-    two_stream_encoder,
-)
-from policylearn.policies.bag_view import BagView, View
+from policylearn.bags import Bag, BagRule, Graphs, Selection, mark_nodes
+from policylearn.nn.encoders import Encoder, NetworkConfig, dtype_of, two_stream_encoder
+from policylearn.nn.norms import MLP
+from policylearn.nn.readouts import CopyPool, Pooled
+from policylearn.nn.scope import copies_are_independent
+from policylearn.nn.segments import segment_argmax, segment_max, segment_mean
 from policylearn.policies.draws import Pick, gumbel, log_prob_of, selection_of
 from policylearn.policies.estimators import ESTIMATORS, Estimator, Reinforce
 from policylearn.policies.protocol import Evidence, check_picks, unpicked
@@ -92,21 +86,23 @@ class LearnedPolicy(nn.Module):
             noise: the Gumbel noise, if it is to be given, ``(T, N)``.
             sample: draw (True) or take the best (False); None draws in training only.
         """
+        if not self.picks:
+            return Selection.nothing(graphs.ptr)
         drawn = self.training if sample is None else sample
+        view = self.look(graphs)  # line 1: the bag holds the unmarked graph
         picks: list[Pick] = []
-        view = self.look(graphs) if self.picks else None  # line 1: the bag holds the unmarked graph
         for step in range(self.picks):  # line 2
-            assert view is not None
             free = self._candidates(picks, graphs, generator)
             logits = view.scores().where(free, -torch.inf)  # line 3: f gives a distribution over the nodes
             if drawn:  # line 4
                 given = gumbel(graphs.num_nodes, generator, logits) if noise is None else noise[step]
                 picks.append(self._draw(logits, given, graphs))
             else:
-                picks.append(Pick(self._best(logits, graphs, self.tie_tolerance), logits))
+                best = segment_argmax(logits.detach(), graphs.batch, graphs.num_graphs, self.tie_tolerance)
+                picks.append(Pick(best, logits))
             if step + 1 < self.picks:
                 view.add(picks[-1])  # line 5: the copy joins the bag
-        return selection_of(picks, graphs.members)
+        return selection_of(picks, graphs)
 
     def look(self, graphs: Graphs) -> View:
         """Look at the unmarked graphs."""
@@ -116,27 +112,21 @@ class LearnedPolicy(nn.Module):
         """The score of each node from its pooled vector (eq. 3), ``(N, C) -> (N,)``."""
         if self.add_graph_mean:
             nodes = nodes + segment_mean(nodes, graphs.batch, graphs.ptr).index_select(0, graphs.batch)
-        scores: Tensor = self.selector(nodes).squeeze(-1)
-        return scores
+        return self.selector(nodes).squeeze(-1)
 
     def surrogate(self, selection: Selection, evidence: Evidence) -> Tensor | None:
-        """See `LearningPolicy`."""
         return self.estimator.surrogate(selection, evidence) if self.picks else None
 
     def _draw(self, logits: Tensor, noise: Tensor, graphs: Graphs) -> Pick:
-        """Draw a node per graph (eq. 4); while learning, in the estimator's way."""
+        """Draw a node per graph (eq. 4); in training as the estimator does."""
         if self.training:
-            return self.estimator.draw(logits, noise, graphs.members)
-        nodes = self._best(logits + noise, graphs)
-        return Pick(nodes, logits, log_prob=log_prob_of(logits, nodes, graphs.members))
-
-    @staticmethod
-    def _best(scores: Tensor, graphs: Graphs, tolerance: float = 0.0) -> Tensor:
-        return segment_argmax(scores.detach(), graphs.batch, graphs.num_graphs, tolerance)
+            return self.estimator.draw(logits, noise, graphs)
+        nodes = segment_argmax((logits + noise).detach(), graphs.batch, graphs.num_graphs)
+        return Pick(nodes, logits, log_prob=log_prob_of(logits, nodes, graphs))
 
     def _candidates(self, picks: list[Pick], graphs: Graphs, generator: torch.Generator | None) -> Tensor:
         """Which nodes may be picked now, ``(N,)``; at least one per graph."""
-        free = unpicked([pick.nodes for pick in picks] if self.mask_selected else [], graphs.members)
+        free = unpicked([pick.nodes for pick in picks] if self.mask_selected else [], graphs)
         if not self.training or self.node_dropout == 0:
             return free
         keys = torch.rand(graphs.num_nodes, generator=generator, device=graphs.batch.device)
@@ -146,6 +136,52 @@ class LearnedPolicy(nn.Module):
 
     def extra_repr(self) -> str:
         return f"picks={self.picks}, mode={self.mode}, estimator={self.estimator}"
+
+
+class View(Protocol):
+    """The nodes as the copies so far show them."""
+
+    def add(self, pick: Pick) -> None:
+        """Look at the copy of one more pick."""
+
+    def scores(self) -> Tensor:
+        """The score of each node, ``(N,)``."""
+
+
+class BagView:
+    """The states of nodes, pooled over the unmarked graph and the copies so far (eq. 2 and 3).
+
+    In mode `incremental`, where copies do not see each other, a copy is computed once and its state is kept. Otherwise
+    the whole bag is computed at each step.
+    """
+
+    def __init__(self, policy: LearnedPolicy, graphs: Graphs) -> None:
+        self.policy, self.graphs = policy, graphs
+        self.keeps = policy.mode == "incremental" and copies_are_independent(policy.encoder)
+        self.picks: list[Pick] = []
+        self.pooled = self._pooled(Selection.nothing(graphs.ptr), unmarked=True)
+
+    def add(self, pick: Pick) -> None:
+        self.picks.append(pick)
+        if self.keeps:
+            newest = self._pooled(selection_of([pick], self.graphs), unmarked=False)
+            self.pooled = self.policy.pool.join(self.pooled, newest)
+        else:
+            self.pooled = self._pooled(selection_of(self.picks, self.graphs), unmarked=True)
+
+    def scores(self) -> Tensor:
+        return self.policy.score(self.policy.pool.finish(self.pooled), self.graphs)
+
+    def encode(self, bag: Bag, *, unmarked: bool) -> Tensor:
+        """States of all rows of a bag, ``(R, C)``; ``unmarked`` says whether slot 0 is in it."""
+        return self.policy.encoder(self.graphs, bag)
+
+    def _pooled(self, selection: Selection, *, unmarked: bool) -> Pooled:
+        """Encode the copies of some picks, and pool each node over them."""
+        policy = self.policy
+        dtype = dtype_of(policy.encoder, policy.selector)
+        bag = policy.rule(self.graphs, selection, dtype=dtype, unmarked=unmarked)
+        return policy.pool.part(self.encode(bag, unmarked=unmarked), bag)
 
 
 class LearnedSettings(PickSettings, frozen=True):
@@ -187,7 +223,6 @@ class LearnedSettings(PickSettings, frozen=True):
         return settings.replace(estimator_settings=plain(put(kind(), of_estimator, prefix)))
 
     def written(self) -> dict[str, Any]:
-        """See `PolicySettings`."""
         content = plain(self)
         of_estimator: dict[str, Any] = content.pop("estimator_settings")
         return content | of_estimator
@@ -219,5 +254,4 @@ POLICIES.register("learned", PolicyKind(LearnedSettings, build_learned))
 def draw_picks(policy: Any, graphs: Graphs, *, generator: torch.Generator) -> Selection:
     """Picks that are drawn as in training, also by a policy that is being evaluated."""
     drawn = {"sample": True} if isinstance(policy, LearnedPolicy) else {}
-    selection: Selection = policy(graphs, generator=generator, **drawn)
-    return selection
+    return policy(graphs, generator=generator, **drawn)

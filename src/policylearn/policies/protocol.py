@@ -2,27 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 import torch
 from torch import Tensor
 
-from policylearn.bags import Graphs, Members, Selection
-from policylearn.bags.selection import places
+from policylearn.bags import NO_PICK, Graphs, Members, Selection
+from policylearn.nn import segment_argmax, segment_sum
 
 
 class Policy(Protocol):
     """Picks the nodes to mark. A function will do; one with weights or with a training mode is an ``nn.Module``."""
 
     def __call__(self, graphs: Graphs, *, generator: torch.Generator | None = None) -> Selection:
-        """Pick for every graph of a batch.
-
-        Args:
-            graphs: the batch, with the names of a PyG ``Batch``.
-            generator: where randomness is drawn from; None is torch's own.
-        """
+        """Pick for every graph of a batch, and draw from the generator; None is torch's own."""
 
 
 @dataclass(frozen=True)
@@ -61,17 +56,31 @@ def check_picks(picks: int) -> None:
         raise ValueError(f"'picks' must be >= 0 (got {picks}); use FullPolicy for every node")
 
 
+def best_in_turn(
+    scores: Iterable[Tensor], members: Members, *, tolerance: float = 0.0, again: bool = False
+) -> Selection:
+    """The best node of each graph by the scores of each step, ``(N,)``; see `segment_argmax` for the tolerance.
+
+    Unless a node may be picked ``again``, nodes repeat only once all are used.
+    """
+    picked: list[Tensor] = []
+    for one in scores:
+        free = one.where(unpicked([] if again else picked, members), -torch.inf)
+        picked.append(segment_argmax(free, members.batch, members.num_graphs, tolerance))
+    return Selection(torch.stack(picked)) if picked else Selection.nothing(members.ptr)
+
+
 def unpicked(picked: Sequence[Tensor], members: Members) -> Tensor:
     """Which nodes have not been picked yet, ``(N,)``; all of a graph's nodes once each of them has been.
 
-    Args:
-        picked: nodes picked so far, `NO_PICK` where a graph had none, ``(G,)`` each.
-        members: the nodes of each graph.
+    The nodes picked so far are ``(G,)`` each, `NO_PICK` where a graph had none.
     """
-    count, device = members.num_nodes, members.batch.device
+    count = members.num_nodes
+    free = torch.ones(count + 1, dtype=torch.bool, device=members.batch.device)
     if not picked:
-        return torch.ones(count, dtype=torch.bool, device=device)
+        return free[:count]
+    # What is no pick is written behind the last node and cut off: to leave it out, a GPU must be waited for.
     nodes = torch.cat(list(picked))
-    free = torch.ones(count + 1, dtype=torch.bool, device=device).index_fill(0, places(nodes, count), False)[:count]
-    left = torch.zeros(members.num_graphs, dtype=torch.long, device=device).index_add(0, members.batch, free.long())
+    free = free.index_fill(0, nodes.where(nodes != NO_PICK, count), False)[:count]
+    left = segment_sum(free.long(), members.batch, members.num_graphs)
     return free | (left == 0).index_select(0, members.batch)

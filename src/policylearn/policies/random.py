@@ -6,22 +6,17 @@ import torch
 from torch import Tensor, nn
 
 from policylearn.bags import Graphs, Selection
-from policylearn.nn import segment_argmax, segment_sum
-from policylearn.policies.protocol import check_picks, unpicked
-from policylearn.policies.registry import POLICIES, PickSettings, PolicyKind
+from policylearn.nn import segment_sum
+from policylearn.policies.protocol import best_in_turn, check_picks
+from policylearn.policies.registry import POLICIES, PickSettings, PolicyInputs, PolicyKind
 from policylearn.settings.schema import Seed
 
 
 class RandomPolicy(nn.Module):
     """Picks nodes uniformly at random.
 
-    In evaluation the draw is a function of the seed and of the graph's own structure, so that a graph gets the same
-    picks alone and in any batch.
-
-    Args:
-        picks: T.
-        replacement: whether a node may be picked again; without, nodes repeat only once all are used.
-        seed: of the draws in evaluation.
+    In evaluation, unless a generator is given, the draw is a function of the seed and of the graph's own structure, so
+    that a graph gets the same picks alone and in any batch. Without replacement nodes repeat only once all are used.
     """
 
     def __init__(self, picks: int, *, replacement: bool = False, seed: int = 0) -> None:
@@ -30,19 +25,9 @@ class RandomPolicy(nn.Module):
         self.picks, self.replacement, self.seed = picks, replacement, seed
 
     def forward(self, graphs: Graphs, *, generator: torch.Generator | None = None) -> Selection:
-        """Draw T nodes per graph; in evaluation ``generator`` plays no part unless it is given."""
-        fixed = not self.training and generator is None
-        if not self.picks:
-            return Selection.nothing(graphs.ptr)
-        uniform = node_uniform(graphs, self.picks, seed=self.seed if fixed else None, generator=generator)  # (N, T)
-        picked: list[Tensor] = []
-        for keys in uniform.unbind(1):
-            free = unpicked([] if self.replacement else picked, graphs.members)
-            picked.append(segment_argmax(keys.where(free, -torch.inf), graphs.batch, graphs.num_graphs))
-        return Selection(torch.stack(picked))
-
-    def extra_repr(self) -> str:
-        return f"picks={self.picks}, replacement={self.replacement}, seed={self.seed}"
+        seed = self.seed if not self.training and generator is None else None
+        uniform = node_uniform(graphs, self.picks, seed=seed, generator=generator)  # (N, T)
+        return best_in_turn(uniform.unbind(1), graphs, again=self.replacement)
 
 
 class RandomSettings(PickSettings, frozen=True):
@@ -54,29 +39,21 @@ class RandomSettings(PickSettings, frozen=True):
     """Of the draws in evaluation."""
 
 
-POLICIES.register(
-    "random",
-    PolicyKind(
-        RandomSettings,
-        lambda settings, _inputs: RandomPolicy(
-            settings.picks, replacement=not settings.mask_selected, seed=settings.seed
-        ),
-    ),
-)
+def build_random(settings: RandomSettings, inputs: PolicyInputs) -> RandomPolicy:
+    """The policy that settings describe."""
+    return RandomPolicy(settings.picks, replacement=not settings.mask_selected, seed=settings.seed)
+
+
+POLICIES.register("random", PolicyKind(RandomSettings, build_random))
 
 
 def node_uniform(graphs: Graphs, columns: int, *, seed: int | None, generator: torch.Generator | None = None) -> Tensor:
     """Numbers in [0, 1), ``(N, columns)``, float64.
 
-    Args:
-        graphs: the batch.
-        columns: how many per node.
-        seed: with it they are a function of the seed and of each graph's structure, whatever batch it is in; without,
-            they are drawn.
-        generator: to draw from.
+    With a seed they are a function of it and of each graph's structure, whatever the batch; without they are drawn.
     """
-    if seed is None:
-        device = graphs.batch.device
+    device = graphs.batch.device
+    if seed is None or not columns:
         return torch.rand(graphs.num_nodes, columns, generator=generator, device=device, dtype=torch.float64)
     seeds = structure_hash(graphs) + seed * 1_000_003
     return torch.stack([hashed_uniform(seeds + column, graphs) for column in range(columns)], dim=1)

@@ -42,25 +42,16 @@ class PickSettings(PolicySettings, frozen=True):
     """T, how many copies there are besides the unmarked graph."""
 
     def copies(self, nodes: int) -> int:
-        """See `PolicySettings`."""
         return min(self.picks, nodes)
 
     @property
     def label(self) -> str:
-        """See `PolicySettings`."""
         return f"-t{self.picks}"
 
 
 @dataclass(frozen=True)
 class PolicyInputs:
-    """What a policy is built for besides its own settings.
-
-    Args:
-        network: settings of the prediction network.
-        node_features: what nodes come with.
-        edge_features: what edges come with.
-        rule: how copies are made of the picks.
-    """
+    """What a policy is built for besides its own settings; the network is that of the prediction."""
 
     network: NetworkConfig
     node_features: Features
@@ -70,17 +61,12 @@ class PolicyInputs:
 
 @dataclass(frozen=True)
 class PolicyKind:
-    """A policy that can be asked for by name.
-
-    Args:
-        settings: its settings.
-        build: from settings and inputs to the policy.
-        presets: the policy whose presets of the paper's datasets it takes; its own where it says nothing.
-    """
+    """A policy that can be asked for by name."""
 
     settings: type[PolicySettings]
     build: Callable[[Any, PolicyInputs], Policy]
     presets: str = ""
+    """The policy whose presets of the paper's datasets it takes; its own where it says nothing."""
 
 
 POLICIES = Registry[PolicyKind]("policy", "policylearn.policies", ConfigError)

@@ -1,12 +1,11 @@
+from .answer import Answer as Answer
 from .calibration import Calibration as Calibration
 from .calibration import Coverage as Coverage
 from .outcome import Outcome as Outcome
 from .outcome import finish as finish
-from .predictor import Answer as Answer
 from .predictor import BatchWarning as BatchWarning
 from .predictor import Predictor as Predictor
 from .predictor import load as load
 from .table_writer import PredictOptions as PredictOptions
 from .table_writer import Written as Written
-from .table_writer import predict_packed as predict_packed
 from .table_writer import predict_table as predict_table

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import IO, Any
 
 import numpy as np
 
 from policylearn.data import Task
 from policylearn.data.packed import Array
 from policylearn.data.tasks import SINGLE_DIGITS
-from policylearn.prediction.applicability import Domain, Nearness
-from policylearn.prediction.predictor import Answer
+from policylearn.prediction.answer import Answer
+from policylearn.prediction.applicability import Domain
 
 ERROR = "error"
 YES = 0.5
@@ -20,9 +22,7 @@ YES = 0.5
 
 @dataclass(frozen=True)
 class AnswerColumns:
-    """What a prediction writes into a row, in this order.
-
-    The prediction, probabilities, std, interval or set, picks, distances, error.
+    """What a prediction writes into a row: prediction, probabilities, std, interval or set, picks, distances, error.
 
     Regression has ``predicted_TARGET``. Classes have ``predicted_TARGET``, the likeliest class, and
     ``probability_CLASS`` each. Yes/no has ``predicted_TARGET`` and ``probability_TARGET``, the probability of yes;
@@ -67,37 +67,26 @@ class AnswerColumns:
         return [f"{name}{suffix}" for name in names]
 
     def cells(self, answer: Answer, owners: Array) -> list[list[str]]:
-        """The cells of each row without an error.
-
-        Args:
-            answer: of the model.
-            owners: which graph each row belongs to, ``(R,)``.
-        """
-        numbers = [self._numbers(row) for row in answer.values]
-        rows = numbers if self.task.kind == "regression" else self._labelled(answer.values, numbers)
-        if answer.std is not None:
-            rows = [row + self._numbers(std) for row, std in zip(rows, answer.std, strict=True)]
-        if answer.lower is not None and answer.upper is not None:
-            ends = [[self._numbers(end) for end in both] for both in zip(answer.lower, answer.upper, strict=True)]
-            rows = [
-                row + [cell for pair in zip(*both, strict=True) for cell in pair]
-                for row, both in zip(rows, ends, strict=True)
-            ]
-        if answer.labels is not None:
-            rows = [row + self._sets(fits) for row, fits in zip(rows, answer.labels, strict=True)]
-        if self.picks is not None:
-            picked = [" ".join(map(str, nodes)) for nodes in answer.picks]
-            rows = [[*row, picked[owner]] for row, owner in zip(rows, owners, strict=True)]
-        if self.domain is not None and answer.near is not None:
-            told = self._distances(self.domain, answer.near)
-            rows = [row + told[owner] for row, owner in zip(rows, owners, strict=True)]
-        return [[*row, ""] for row in rows]
-
-    def _distances(self, domain: Domain, near: Nearness) -> list[list[str]]:
-        """The cells of each molecule that say how far it is."""
-        similar = [[f"{one:.3f}"] * domain.has_similarity for one in near.similarity]
-        rest = zip(similar, near.unseen, domain.warnings(near), strict=True)
-        return [[*first, f"{unseen:.3f}", warning] for first, unseen, warning in rest]
+        """The cells of each row without an error; ``owners`` says which graph each row belongs to, ``(R,)``."""
+        warnings = [] if self.domain is None or answer.near is None else self.domain.warnings(answer.near)
+        rows = []
+        for at, owner in enumerate(owners):
+            row = [] if self.task.kind == "regression" else self.likeliest(answer.values[at])
+            row += self._numbers(answer.values[at])
+            if answer.std is not None:
+                row += self._numbers(answer.std[at])
+            if answer.lower is not None and answer.upper is not None:
+                ends = zip(self._numbers(answer.lower[at]), self._numbers(answer.upper[at]), strict=True)
+                row += [cell for pair in ends for cell in pair]
+            if answer.labels is not None:
+                row += ["|".join(label_names(self.task, fits)) for fits in answer.labels[at]]
+            if self.picks is not None:
+                row.append(" ".join(map(str, answer.picks[owner])))
+            if self.domain is not None and answer.near is not None:
+                row += [f"{answer.near.similarity[owner]:.3f}"] * self.domain.has_similarity
+                row += [f"{answer.near.unseen[owner]:.3f}", warnings[owner]]
+            rows.append([*row, ""])
+        return rows
 
     def _numbers(self, values: Array) -> list[str]:
         """Numbers as text, with all digits that they have; empty where there is none."""
@@ -113,16 +102,16 @@ class AnswerColumns:
         yes = task.classes[1]
         return [yes] if len(task.targets) == 1 else [f"{target}_{yes}" for target in task.targets]
 
-    def _sets(self, fits: Array) -> list[str]:
-        """The names of the labels in the set of each target, ``(targets, labels)``."""
+    def likeliest(self, values: Array) -> list[str]:
+        """The name of the likeliest label of each target."""
         names = self.task.classes or ("0", "1")
-        return ["|".join(name for name, fit in zip(names, row, strict=True) if fit) for row in fits]
+        ids = [values.argmax()] if self.task.kind == "classes" else [int(value >= YES) for value in values]
+        return [names[at] for at in ids]
 
-    def _labelled(self, values: Array, numbers: list[list[str]]) -> list[list[str]]:
-        """Probabilities with the names of the likeliest classes before them."""
-        names = self.task.classes or ("0", "1")
-        ids = values.argmax(axis=1)[:, None] if self.task.kind == "classes" else (values >= YES).astype(np.int64)
-        return [[names[label] for label in row] + cells for row, cells in zip(ids, numbers, strict=True)]
+
+def label_names(task: Task, fits: Array) -> list[str]:
+    """The names of the labels in a set, ``(labels,)``."""
+    return [name for name, fit in zip(task.classes or ("0", "1"), fits, strict=True) if fit]
 
 
 def number_text(task: Task, target: int, value: float) -> str:
@@ -131,3 +120,21 @@ def number_text(task: Task, target: int, value: float) -> str:
         return ""
     digits = SINGLE_DIGITS if task.scaling is None else task.scaling.digits()[target]
     return f"{value:.{digits}g}"
+
+
+class _PlainLineEnds:
+    r"""Writes rows that end with ``\r\n`` as rows that end with ``\n``."""
+
+    def __init__(self, file: IO[str]) -> None:
+        self.file = file
+
+    def write(self, row: str) -> int:
+        return self.file.write(row.removesuffix("\r\n") + "\n")
+
+
+def row_writer(file: IO[str], delimiter: str = ",") -> Any:
+    r"""A `csv.writer` of rows that end with ``\n``, whose cells are quoted where they hold any kind of line end.
+
+    `csv.writer` quotes a ``\r`` only where it ends rows itself, and one that is not quoted ends a row for its readers.
+    """
+    return csv.writer(_PlainLineEnds(file), delimiter=delimiter, lineterminator="\r\n")

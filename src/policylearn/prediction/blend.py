@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
+import msgspec
 import numpy as np
 from scipy.optimize import nnls
 
@@ -15,6 +16,7 @@ from policylearn.data.atomic import write_text
 from policylearn.data.packed import Array
 from policylearn.data.structures import FINGERPRINT
 from policylearn.prediction.kernel_model import KERNEL, MOST_ROWS, KernelModel, fit_kernel_model, targets_by_output
+from policylearn.prediction.stored_arrays import reading
 from policylearn.prediction.trees import TREES, TreeModel, fit_trees
 from policylearn.settings.run_files import RunError
 
@@ -36,17 +38,11 @@ PRIORS = {
 
 @dataclass(frozen=True)
 class Blend:
-    """A kernel model and boosted trees beside the network.
+    """A kernel model and boosted trees beside the network, both learned from training and validation rows."""
 
-    Args:
-        shares: of the network and of each model in every output, by name; they add up to one.
-        trees: learned from training and validation rows.
-        kernel: learned from the same rows; None where they are too many.
-    """
-
-    shares: Mapping[str, Sequence[float]]
+    shares: Mapping[str, Sequence[float]]  # of the network and of each model in every output; they add up to one
     trees: TreeModel
-    kernel: KernelModel | None = None
+    kernel: KernelModel | None = None  # None where rows are too many
 
     @property
     def models(self) -> tuple[KernelModel | TreeModel, ...]:
@@ -75,12 +71,8 @@ class Blend:
         if not path.is_file():
             return None
         trees, kernel = TreeModel.load(folder), KernelModel.load(folder)
-        try:
-            shares = {
-                str(name): [float(one) for one in own] for name, own in json.loads(path.read_text())["shares"].items()
-            }
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
-            raise RunError(f"{path}: cannot be read ({error}); train again or restore the file") from error
+        with reading(path):
+            shares = msgspec.convert(json.loads(path.read_text())["shares"], dict[str, list[float]])
         missing = sorted(set(shares) - {NETWORK} - {one.name for one in (trees, kernel) if one is not None})
         if trees is None or missing:
             raise RunError(
@@ -91,19 +83,15 @@ class Blend:
 
 @dataclass(frozen=True)
 class FittedBlend:
-    """A blend that has just been fitted.
+    """A blend that has just been fitted, with what all say together, by part, and each alone, by part and name.
 
-    Args:
-        model: the blend.
-        answers: of all together, by part.
-        alone: what each says by itself, by part and name.
-        left_out: what the kernel says of each training and validation row from all others; None without a kernel.
+    ``left_out`` is what the kernel says of each training and validation row from all others; None without a kernel.
     """
 
     model: Blend
     answers: dict[str, Array]
-    alone: dict[str, dict[str, Array]] = field(default_factory=dict)
-    left_out: Array | None = None
+    alone: dict[str, dict[str, Array]]
+    left_out: Array | None
 
 
 def fit_blend(
@@ -117,8 +105,8 @@ def fit_blend(
     Args:
         task: what is predicted.
         graphs: molecules with fingerprints, descriptors and targets.
-        split: the training, validation and test rows.
-        network: what the network says of the validation and test rows.
+        split: of their rows.
+        network: what the network says of the held-out parts.
         seed: of both models.
     """
     alone = {part: {NETWORK: values} for part, values in network.items()}
@@ -143,10 +131,8 @@ def find_shares(kind: str, y: Array, alone: Mapping[str, Array]) -> dict[str, li
     Few rows say little, so that shares are drawn to the prior: the most likely ones, where errors are as large as those
     of the best model and shares vary about the prior as `FIRMNESS` says. A useless model gets next to nothing.
 
-    Args:
-        kind: of the task; classes have one share for all, so that their probabilities add up to one.
-        y: the truth by output, NaN where it is not known, ``(R, outputs)``.
-        alone: what each model says, by name.
+    Classes have one share for all, so that their probabilities add up to one. The truth is by output, NaN where it is
+    not known, ``(R, outputs)``; ``alone`` is what each model says, by name.
     """
     outputs = y.shape[1]
     if kind == "classes":
@@ -169,16 +155,9 @@ def find_shares(kind: str, y: Array, alone: Mapping[str, Array]) -> dict[str, li
     return {name: table[:, at].tolist() for at, name in enumerate(alone)}
 
 
-def why_no_blend(task: Task, graphs: PackedGraphs, rows: Array) -> str | None:
-    """Why nothing can learn beside the network, in words; None where it can."""
-    if FINGERPRINT not in graphs.structures:
-        return "molecules carry no fingerprints"
-    if task.level != "graph":
-        return "targets are of atoms"
-    columns = targets_by_output(task, graphs.y[rows]).T
-    few = min((len(one[~np.isnan(one)]) for one in columns), default=0)
-    if few < FEWEST_ROWS:
-        return f"a target has {few} known values, fewer than {FEWEST_ROWS}"
-    if any(len(np.unique(one[~np.isnan(one)])) < 2 for one in columns):
-        return "a target has one value only"
-    return None
+def can_blend(task: Task, graphs: PackedGraphs, rows: Array) -> bool:
+    """Whether models can learn beside the network: from fingerprints, and enough values of every target."""
+    if FINGERPRINT not in graphs.structures or task.level != "graph":
+        return False
+    columns = [one[~np.isnan(one)] for one in targets_by_output(task, graphs.y[rows]).T]
+    return all(len(one) >= FEWEST_ROWS and len(np.unique(one)) > 1 for one in columns)

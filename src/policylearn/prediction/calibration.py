@@ -9,44 +9,33 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Literal, Self
+from typing import Literal
 
+import msgspec
 import numpy as np
 
 from policylearn.data import Task
 from policylearn.data.atomic import write_text
 from policylearn.data.packed import Array
+from policylearn.prediction.answer import Answer, compare, label_chances, label_ids
 from policylearn.prediction.applicability import Nearness
-from policylearn.prediction.interval_widths import USUAL as USUAL
-from policylearn.prediction.interval_widths import (
-    DistanceEvidence,
-    blind_guess,
-    conformal_quantile,
-    distance_slope,
-    growth,
-)
+from policylearn.prediction.stored_arrays import reading
 
 CALIBRATION = "calibration.json"
-LEVELS = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99)
+USUAL = 0.9
+LEVELS = (0.5, 0.6, 0.7, 0.8, USUAL, 0.95, 0.99)
 
 
 @dataclass(frozen=True)
 class Coverage:
-    """How often the truth lay inside, on rows that played no part in the calibration.
+    """How often the truth lay inside, on rows that played no part in the calibration."""
 
-    Args:
-        level: that was promised.
-        share: of the labels that were inside.
-        labels: how many there were.
-        size: mean width of the intervals, or mean number of labels of the sets.
-    """
-
-    level: float
-    share: float
-    labels: int
-    size: float
+    level: float  # that was promised
+    share: float  # of the labels that were inside
+    labels: int  # how many there were
+    size: float  # mean width of the intervals, or mean number of labels of the sets
 
 
 @dataclass(frozen=True)
@@ -83,42 +72,23 @@ class Calibration:
     slopes: tuple[float, ...] = ()
     blind: tuple[tuple[float, ...], ...] = ()
 
-    def interval(
-        self, values: Array, std: Array | None, level: float = USUAL, near: Nearness | None = None
-    ) -> tuple[Array, Array]:
-        """Lower and upper ends.
-
-        Args:
-            values: the answers.
-            std: over the members of an ensemble; None for one model.
-            level: how often the interval shall hold the truth.
-            near: distances to the training molecules, where the run knows them.
-
-        Shapes:
-            values, std and both results ``(R, targets)``.
-        """
-        at = self._place(level)
-        half = np.array(self.quantiles[at]) * widths(values, std, self.floors)
-        if near is not None and self.slopes:
-            half = half * growth(near, self.slopes)
-            half = np.where(near.far[:, None], np.maximum(half, self.blind[at]), half)
-        return (values - half).astype(values.dtype), (values + half).astype(values.dtype)
-
-    def label_set(self, chances: Array, level: float = USUAL, near: Nearness | None = None) -> Array:
-        """Which labels fit; none does where a row is unlike those of every label.
-
-        Shapes:
-            chances ``(R, targets, labels)``, the result likewise and bool.
-        """
-        limits = np.array(self.quantiles[self._place(level)]).reshape(chances.shape[1:])
-        fits: Array = 1 - chances <= limits + 1e-6  # stored numbers have gone through float32
-        return fits if near is None else fits | near.far[:, None, None]
-
-    def _place(self, level: float) -> int:
+    def bound(self, task: Task, answer: Answer, level: float = USUAL) -> Answer:
+        """The answer with its intervals or sets, which hold the truth as often as ``level`` says."""
         if level not in self.levels:
             known = ", ".join(f"{one:g}" for one in self.levels)
             raise ValueError(f"'level' must be one of {known} (got {level:g}); the run stores quantiles for these")
-        return self.levels.index(level)
+        at = self.levels.index(level)
+        values, near = answer.values, answer.near
+        if self.kind == "set":
+            chances = label_chances(task, values)
+            limits = np.array(self.quantiles[at]).reshape(chances.shape[1:])
+            fits: Array = 1 - chances <= limits + 1e-6  # stored numbers have gone through float32
+            return replace(answer, labels=fits if near is None else fits | near.far[:, None, None])
+        half = np.array(self.quantiles[at]) * (_deviation(answer) + np.array(self.floors))
+        if near is not None and self.slopes:
+            half = half * growth(near, self.slopes)
+            half = np.where(near.far[:, None], np.maximum(half, self.blind[at]), half)
+        return replace(answer, lower=(values - half).astype(values.dtype), upper=(values + half).astype(values.dtype))
 
     def save(self, folder: Path) -> None:
         """Write it into a run folder; an infinite quantile is ``null`` there."""
@@ -127,126 +97,74 @@ class Calibration:
             content[name] = [[q if math.isfinite(q) else None for q in row] for row in content[name]]
         write_text(folder / CALIBRATION, json.dumps(content, indent=2) + "\n")
 
-    @classmethod
-    def load(cls, folder: Path) -> Self | None:
+    @staticmethod
+    def load(folder: Path) -> Calibration | None:
         """Read it back; None where the run has none."""
         path = folder / CALIBRATION
         if not path.is_file():
             return None
-        content = json.loads(path.read_text(encoding="utf-8"))
-        measured = content["coverage"]
-
-        def table(name: str) -> tuple[tuple[float, ...], ...]:
-            return tuple(tuple(math.inf if q is None else q for q in row) for row in content.get(name, ()))
-
-        return cls(
-            content["kind"],
-            tuple(content["levels"]),
-            table("quantiles"),
-            tuple(content["floors"]),
-            tuple(content["labels"]),
-            None if measured is None else Coverage(**measured),
-            tuple(content.get("slopes", ())),
-            table("blind"),
-        )
+        with reading(path):
+            content = json.loads(path.read_text(encoding="utf-8"))
+            for name in ("quantiles", "blind"):
+                rows = content.get(name, ())
+                content[name] = [[math.inf if q is None else q for q in row] for row in rows]
+            return msgspec.convert(content, Calibration)
 
 
 def calibrate(
-    task: Task, y: Array, values: Array, std: Array | None, seen: DistanceEvidence | None = None
+    task: Task, y: Array, answer: Answer, slopes: Sequence[float] = (), blind: Sequence[Sequence[float]] = ()
 ) -> Calibration | None:
     """Quantiles of the scores on validation rows; None where there is no label at all.
 
-    Args:
-        task: what is predicted.
-        y: the truth as it is stored; NaN where it is not known.
-        values: the answers.
-        std: over the members of an ensemble; None for one model.
-        seen: what is known of distances; None where nothing is.
-
-    Shapes:
-        y ``(R, K)`` or ``(R,)``; values and std ``(R, outputs)``.
+    The truth ``y`` is as it is stored, NaN where it is not known. For ``slopes``, which need an answer with distances,
+    and ``blind`` see `Calibration`.
     """
     floors: list[float] = []
-    slopes: list[float] = []
     columns: list[Array] = []
     if task.kind == "regression":
-        truth = y.reshape(values.shape).astype(np.float64)
-        known = ~np.isnan(truth)
-        for target in range(values.shape[1]):
-            rows = known[:, target]
-            wide = np.zeros(rows.sum()) if std is None else std[rows, target].astype(np.float64)
+        compared, deviation = compare(task, y, answer), _deviation(answer)
+        wider = growth(answer.near, slopes) if slopes and answer.near is not None else np.ones(deviation.shape)
+        for target in range(deviation.shape[1]):
+            rows = compared.known[:, target]
+            wide = deviation[rows, target]
             # With the median as its floor, the widest interval is bounded where the members happen to agree.
-            floor = 1.0 if std is None or not len(wide) or np.median(wide) == 0 else float(np.median(wide))
-            error = np.abs(truth[rows, target] - values[rows, target])
-            floors.append(floor)
-            columns.append(error / (wide + floor))
-            if seen is not None:
-                # The deviation over members grows with the distance too.
-                slopes.append(distance_slope(seen.distances, seen.errors[:, target]) if std is None else 0.0)
-                columns[-1] = columns[-1] / growth(seen.near.rows(rows), slopes[-1:])[:, 0]
+            floors.append(float(np.median(wide)) if len(wide) and np.median(wide) > 0 else 1.0)
+            columns.append(compared.errors[rows, target] / (wide + floors[-1]) / wider[rows, target])
     else:
-        chances, ids = label_chances(task, values), label_ids(task, y)
+        chances, ids = label_chances(task, answer.values), label_ids(y)
         for target in range(chances.shape[1]):
             own = chances[:, target]
             columns += [1 - own[ids[:, target] == label, label] for label in range(own.shape[1])]
     if not sum(map(len, columns)):
         return None
     quantiles = tuple(tuple(conformal_quantile(scores, level) for scores in columns) for level in LEVELS)
-    blind = () if seen is None or task.kind != "regression" else blind_guess(seen.targets, LEVELS)
     kind: Literal["interval", "set"] = "interval" if task.kind == "regression" else "set"
     counts = tuple(map(len, columns))
-    return Calibration(kind, LEVELS, quantiles, tuple(floors), counts, None, tuple(slopes), blind)
+    return Calibration(
+        kind, LEVELS, quantiles, tuple(floors), counts, None, tuple(slopes), tuple(tuple(row) for row in blind)
+    )
 
 
-def widths(values: Array, std: Array | None, floors: Sequence[float]) -> Array:
-    """The width of each interval in units of q, before distances, ``(R, targets)``."""
-    wide = np.zeros(values.shape) if std is None else std.astype(np.float64)
-    whole: Array = wide + np.array(floors)
-    return whole
-
-
-def measure_coverage(
-    calibration: Calibration,
-    task: Task,
-    y: Array,
-    values: Array,
-    std: Array | None,
-    level: float = USUAL,
-    near: Nearness | None = None,
-) -> Coverage | None:
-    """The share of the labels that lie inside.
-
-    Args:
-        calibration: of the run.
-        task: what is predicted.
-        y: the truth as it is stored; NaN where it is not known.
-        values: the answers.
-        std: over the members of an ensemble; None for one model.
-        level: how often intervals and sets shall hold the truth.
-        near: distances to the training molecules, where the run knows them.
-    """
-    if calibration.kind == "interval":
-        truth = y.reshape(values.shape)
-        known = ~np.isnan(truth)
-        lower, upper = calibration.interval(values, std, level, near)
-        inside, size = (lower <= truth) & (truth <= upper), (upper - lower).astype(np.float64)
-    else:
-        chances, ids = label_chances(task, values), label_ids(task, y)
-        known = ids >= 0
-        fits = calibration.label_set(chances, level, near)
-        inside = np.take_along_axis(fits, np.maximum(ids, 0)[..., None], axis=2)[..., 0]
-        size = fits.sum(axis=2).astype(np.float64)
-    if not known.any():
+def measure_coverage(task: Task, y: Array, answer: Answer, level: float = USUAL) -> Coverage | None:
+    """The share of the labels inside the answer's intervals or sets, which are of this level; None without either."""
+    known, _, inside, sizes = compare(task, y, answer)
+    if inside is None or sizes is None or not known.any():
         return None
-    return Coverage(level, float(inside[known].mean()), int(known.sum()), float(size[known].mean()))
+    return Coverage(level, float(inside[known].mean()), int(known.sum()), float(sizes[known].mean()))
 
 
-def label_chances(task: Task, values: Array) -> Array:
-    """The probability of each label of each target, ``(R, outputs) -> (R, targets, labels)``."""
-    return values[:, None, :] if task.kind == "classes" else np.stack([1 - values, values], axis=2)
+def growth(near: Nearness, slopes: Sequence[float]) -> Array:
+    """By how much intervals are wider than those of molecules that training has seen, ``(R, targets)``."""
+    wider: Array = 1 + np.nan_to_num(1 - near.similarity)[:, None] * np.array(slopes)
+    return wider
 
 
-def label_ids(task: Task, y: Array) -> Array:
-    """The label of each target, -1 where it is not known, ``(R, targets)``."""
-    table = y.reshape(len(y), -1).astype(np.float64)
-    return np.where(np.isnan(table), -1, np.nan_to_num(table)).astype(np.int64)
+def conformal_quantile(scores: Array, level: float) -> float:
+    """The score that a new row stays below with probability ``level``; infinite where there are too few for that."""
+    rank = math.ceil((len(scores) + 1) * level - 1e-9)
+    return math.inf if rank > len(scores) else float(np.sort(scores)[rank - 1])
+
+
+def _deviation(answer: Answer) -> Array:
+    """Over the members, zero for one model, ``(R, targets)``."""
+    return np.zeros(answer.values.shape) if answer.std is None else answer.std.astype(np.float64)

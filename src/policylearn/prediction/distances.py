@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,27 +10,27 @@ import numpy as np
 from policylearn.data import take_graphs
 from policylearn.data.packed import Array
 from policylearn.data.subset import targets_of
+from policylearn.prediction.answer import Answer
 from policylearn.prediction.applicability import Domain, Nearness, learn_domain
-from policylearn.prediction.interval_widths import DistanceEvidence
+from policylearn.prediction.calibration import LEVELS, USUAL, conformal_quantile
 from policylearn.prediction.kernel_model import targets_by_output
-from policylearn.prediction.predictor import Answer
 from policylearn.training.fitting import Trained
 from policylearn.training.runs import RunFacts
+
+CHECKS = 5
+"""Folds of the rows in which widths are compared."""
+LEAST_BASE = 0.1
+"""Of the mean error: the least error of a molecule that training has seen, so that no slope is infinite."""
 
 
 @dataclass(frozen=True)
 class MoleculeDistances:
-    """How far the held-out rows are from those that a model has learned from.
-
-    Args:
-        domain: those that it has learned from.
-        near: of each part.
-        evidence: what calibrates intervals that grow with the distance; None without numbers to predict.
-    """
+    """How far each held-out part is from what a model has learned from; for slopes and blind see `Calibration`."""
 
     domain: Domain
     near: dict[str, Nearness]
-    evidence: DistanceEvidence | None
+    slopes: tuple[float, ...] = ()
+    blind: tuple[tuple[float, ...], ...] = ()
 
 
 def find_distances(
@@ -37,11 +38,7 @@ def find_distances(
 ) -> MoleculeDistances | None:
     """The distances of a run on molecules; None where it has learned from other graphs, or predicts atoms.
 
-    Args:
-        facts: of the run.
-        trained: its data.
-        answers: on its validation and test parts.
-        left_out: what the kernel model says of each training and validation row from all others; None without one.
+    ``left_out`` is what the kernel model says of each training and validation row from all others; None without one.
     """
     if facts.featuriser is None or facts.task.level != "graph":
         return None
@@ -54,12 +51,57 @@ def find_distances(
     if "test" in near and np.array_equal(split.valid, split.test):
         near["test"] = near["valid"]
     if facts.task.kind != "regression" or "valid" not in answers:
-        return MoleculeDistances(domain, near, None)
+        return MoleculeDistances(domain, near)
     targets = targets_by_output(facts.task, graphs.y[rows])
     if left_out is None:  # the network has no error of its training rows that says anything of new ones
         errors = np.abs(answers["valid"].values - targets_by_output(facts.task, targets_of(graphs, split.valid)))
-        return MoleculeDistances(
-            domain, near, DistanceEvidence(near["valid"], errors, 1 - near["valid"].similarity, targets)
-        )
-    evidence = DistanceEvidence(near["valid"], np.abs(left_out - targets), 1 - among.similarity, targets)
-    return MoleculeDistances(domain, near, evidence)
+        away = 1 - near["valid"].similarity
+    else:
+        errors, away = np.abs(left_out - targets), 1 - among.similarity
+    # The deviation over members grows with the distance too.
+    ensemble = answers["valid"].std is not None
+    slopes = tuple(0.0 if ensemble else distance_slope(away, own) for own in errors.T)
+    return MoleculeDistances(domain, near, slopes, blind_guess(targets, LEVELS))
+
+
+def distance_slope(distances: Array, errors: Array) -> float:
+    """The slope s of errors that grow as 1 + s d, or 0 where intervals that grow so have no better interval score."""
+    known = ~np.isnan(errors) & ~np.isnan(distances)
+    d, e = distances[known], errors[known]
+    flat = interval_score(e, lambda rest, own: (np.ones(rest.sum()), np.ones(own.sum())))
+
+    def grown(rest: Array, own: Array) -> tuple[Array, Array]:
+        slope = fitted_slope(d[rest], e[rest])
+        return 1 + slope * d[rest], 1 + slope * d[own]
+
+    return fitted_slope(d, e) if interval_score(e, grown) < flat else 0.0
+
+
+def fitted_slope(distances: Array, errors: Array) -> float:
+    """The slope s of errors that grow as 1 + s d, by least squares; 0 where they do not grow."""
+    if len(errors) < CHECKS or np.ptp(distances) == 0:
+        return 0.0
+    slope, base = np.polyfit(distances, errors, 1)
+    least = LEAST_BASE * float(errors.mean())
+    return float(slope / max(base, least)) if slope > 0 and least > 0 else 0.0
+
+
+def interval_score(errors: Array, widths: Callable[[Array, Array], tuple[Array, Array]], level: float = USUAL) -> float:
+    """Widths of intervals and what they miss, times 2 / (1 - level), summed over rows; each fold has the q of the rest.
+
+    ``widths`` gives those of the rows of the rest and of the fold, up to a factor, from which rows these are.
+    """
+    fold, total = np.arange(len(errors)) % CHECKS, 0.0
+    for one in range(CHECKS):
+        rest, own = fold != one, fold == one
+        wide, new = widths(rest, own)
+        half = conformal_quantile(errors[rest] / wide, level) * new
+        total += float((2 * half + 2 / (1 - level) * np.maximum(errors[own] - half, 0)).sum())
+    return total
+
+
+def blind_guess(targets: Array, levels: Sequence[float]) -> tuple[tuple[float, ...], ...]:
+    """For each level and target, how far from the median that share of the targets lies."""
+    columns = [one[~np.isnan(one)] for one in targets.T]
+    away = [np.abs(one - np.median(one)) if len(one) else one for one in columns]
+    return tuple(tuple(conformal_quantile(one, level) for one in away) for level in levels)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import shutil
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
@@ -13,35 +15,33 @@ from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_random_state
-from torch_geometric.data import Batch, Data
 
 from policylearn.data import DataError, Dataset, PackedGraphs, Split, Task
 from policylearn.data.convert.infer import standardise
 from policylearn.data.packed import Array
 from policylearn.policies import POLICIES
-from policylearn.prediction.applicability import DOMAIN
-from policylearn.prediction.blend import BLEND_FILES
-from policylearn.prediction.calibration import CALIBRATION, USUAL
-from policylearn.prediction.input_graphs import pack_items, pack_smiles
+from policylearn.prediction.answer import Answer
+from policylearn.prediction.calibration import USUAL
+from policylearn.prediction.input_graphs import pack_items
 from policylearn.prediction.outcome import finish
-from policylearn.prediction.predictor import Answer, Predictor, load
+from policylearn.prediction.pack import pack_run
+from policylearn.prediction.predictor import Predictor, load
 from policylearn.settings.run_config import RunConfig
-from policylearn.settings.run_files import CONFIG, ENSEMBLE, FACTS, METRICS, WEIGHTS
 from policylearn.training.data_source import Source, describe_features
 from policylearn.training.ensemble import train_ensemble
 from policylearn.training.fitting import fit
+from policylearn.training.packed_run import run_folder
 from policylearn.training.presets import run_config
 
-KEPT = (WEIGHTS, CONFIG, FACTS, METRICS, CALIBRATION, ENSEMBLE, DOMAIN, *BLEND_FILES)
-"""The files of a run folder that an estimator carries with it."""
+PACKED = "run.plm"
 LARGEST_SEED = 2**31 - 1
 
 
 class _PolicyLearnEstimator(BaseEstimator):  # type: ignore[misc]
     """What regressor and classifier share.
 
-    A fitted estimator holds the files of its run as bytes (``files_``), which is what a pickle of it contains: weights
-    as safetensors, the rest as text, no PyTorch code.
+    A fitted estimator holds its packed run as bytes (``packed_``), which is what a pickle of it contains: weights as
+    safetensors, the rest as text, no code.
     """
 
     def __init__(
@@ -77,7 +77,7 @@ class _PolicyLearnEstimator(BaseEstimator):  # type: ignore[misc]
             "prediction.channels": self.channels,
             "prediction.layers": self.layers,
         }
-        picks = {"selection.picks": self.picks} if has_picks(self.policy) else {}
+        picks = {"selection.picks": self.picks} if "picks" in POLICIES[self.policy].settings.__struct_fields__ else {}
         stated = {name: value for name, value in given.items() if value is not None}
         everything = {"selection.name": self.policy} | picks | stated | dict(self.settings or {}) | {"fit.seed": seed}
         config = run_config("memory.csv" if molecules else "memory.npz", everything, source="'settings'")
@@ -88,42 +88,45 @@ class _PolicyLearnEstimator(BaseEstimator):  # type: ignore[misc]
         if not 0 < self.validation_fraction < 1:
             raise ValueError(f"'validation_fraction' must lie between 0 and 1 (got {self.validation_fraction})")
         state = self.random_state
-        seed = (
-            int(state) if isinstance(state, int | np.integer) else int(check_random_state(state).randint(LARGEST_SEED))
-        )
+        seed = state if isinstance(state, int | np.integer) else check_random_state(state).randint(LARGEST_SEED)
         molecules = graphs.smiles is not None
-        split = held_out(len(graphs), self.validation_fraction, strata, seed)
+        split = held_out(len(graphs), self.validation_fraction, strata, int(seed))
         if task.kind == "regression":
             task = replace(task, scaling=standardise(graphs.y[split.train]))
         dataset = Dataset("memory", graphs, task, (split,))
         source = Source(dataset, *describe_features(graphs, molecules), molecules, parents=molecules)
-        config = self.run_config(molecules=molecules, seed=seed)
+        config = self.run_config(molecules=molecules, seed=int(seed))
         with tempfile.TemporaryDirectory(prefix="policylearn-") as name:
-            folder = Path(name) / "run"
-            if self.ensemble > 1:
-                finish(folder, train_ensemble(config, source, folder, self.ensemble))
-            else:
-                finish(folder, [fit(config, source, folder)])
-            self.files_ = {path.relative_to(folder).as_posix(): path.read_bytes() for path in kept_files(folder)}
+            folder, packed = Path(name) / "run", Path(name) / PACKED
+            several = self.ensemble > 1
+            runs = train_ensemble(config, source, folder, self.ensemble) if several else [fit(config, source, folder)]
+            finish(folder, runs)
+            pack_run(folder, packed)
+            self.packed_ = packed.read_bytes()
         self.__dict__.pop("_loaded", None)
         return self
 
-    def _predictor(self) -> Predictor:
-        if not hasattr(self, "files_"):
+    @contextmanager
+    def _packed(self) -> Iterator[Path]:
+        """The packed run as a file, for the length of the block."""
+        if not hasattr(self, "packed_"):
             raise NotFittedError(f"this {type(self).__name__} is not fitted yet; call 'fit' with molecules and targets")
+        with tempfile.TemporaryDirectory(prefix="policylearn-") as name:
+            path = Path(name) / PACKED
+            path.write_bytes(self.packed_)
+            yield path
+
+    def _predictor(self) -> Predictor:
         if "_loaded" not in self.__dict__:
-            with tempfile.TemporaryDirectory(prefix="policylearn-") as name:
-                write_files(self.files_, Path(name))
-                self._loaded = load(name)
+            with self._packed() as path:
+                self._loaded = load(path)
         return self._loaded
 
     def save(self, folder: str | Path) -> Path:
         """Write the run folder, for ``policylearn predict`` and ``policylearn.load``; it must be new."""
-        self._predictor()
-        path = Path(folder)
-        path.mkdir(parents=True)
-        write_files(self.files_, path)
-        return path
+        with self._packed() as path, run_folder(path) as files:
+            shutil.copytree(files, folder)
+        return Path(folder)
 
     def __getstate__(self) -> dict[str, Any]:
         state: dict[str, Any] = dict(super().__getstate__())
@@ -182,12 +185,7 @@ class PolicyLearnClassifier(ClassifierMixin, _PolicyLearnEstimator):  # type: ig
     """Labels of molecules or graphs, as a scikit-learn estimator; the parameters are those of the regressor."""
 
     def fit(self, X: Any, y: Any) -> Self:  # noqa: N803 - scikit-learn's name
-        """Train on SMILES or PyG graphs.
-
-        Args:
-            X: a list, array or pandas Series of SMILES, or a list of PyG ``Data``.
-            y: one label per row, of any kind that can be sorted.
-        """
+        """Train as the regressor does; ``y`` has one label per row, of any kind that can be sorted."""
         labels = np.asarray(y)
         if labels.ndim != 1:
             raise DataError(
@@ -219,9 +217,7 @@ class PolicyLearnClassifier(ClassifierMixin, _PolicyLearnEstimator):  # type: ig
 
 
 def listed(items: Any) -> Any:
-    """Rows as a list of SMILES or of ``Data``; arrays, Series and tables of one column are flattened."""
-    if isinstance(items, str | Data | Batch | PackedGraphs):
-        return [items] if isinstance(items, str) else items
+    """Rows as `pack_items` takes them; arrays, Series and tables of one column become lists."""
     if issparse(items):
         raise DataError("sparse input is not supported: 'X' must be one SMILES or graph per row")
     if hasattr(items, "to_numpy"):
@@ -232,32 +228,17 @@ def listed(items: Any) -> Any:
         if items.ndim != 1:
             raise DataError(f"'X' must be one SMILES or graph per row (got an array of shape {items.shape})")
         items = items.tolist()
-    rows = list(items)
-    for row, item in enumerate(rows):
-        if not isinstance(item, str | Data):
-            raise DataError(
-                f"X[{row}] is a {type(item).__name__} ({str(item)[:40]!r}); give SMILES as text, or PyG graphs"
-            )
-    return rows
+    return items
 
 
 def with_targets(items: Any, y: Array) -> PackedGraphs:
     """Packed graphs that carry their targets and, where they come from SMILES, those too."""
-    rows = listed(items)
-    if isinstance(rows, list) and rows and isinstance(rows[0], str):
-        graphs: PackedGraphs | None = pack_smiles(rows, parents=True)
-    else:
-        graphs = pack_items(rows, molecules=True)
+    graphs = pack_items(listed(items), molecules=True, parents=True)
     if graphs is None:
         raise DataError("'X' has no rows; give at least a few molecules or graphs")
     if len(graphs) != len(y):
         raise DataError(f"'X' has {len(graphs)} rows and 'y' has {len(y)}; give one target per row")
     return replace(graphs, y=y)
-
-
-def has_picks(policy: str) -> bool:
-    """Whether a policy has a number of picks to set."""
-    return "picks" in POLICIES[policy].settings.__struct_fields__
 
 
 def held_out(rows: int, fraction: float, strata: Array | None, seed: int) -> Split:
@@ -272,18 +253,3 @@ def held_out(rows: int, fraction: float, strata: Array | None, seed: int) -> Spl
         np.arange(rows), test_size=size, random_state=seed, stratify=strata if several else None
     )
     return Split(np.sort(train), np.sort(valid), np.sort(valid))
-
-
-def kept_files(folder: Path) -> Iterator[Path]:
-    """The files that prediction needs, of a run or of all members."""
-    return (path for path in sorted(folder.rglob("*")) if path.name in KEPT and path.is_file())
-
-
-def write_files(files: Mapping[str, bytes], folder: Path) -> None:
-    """A run folder from its files; names that lead out of it are refused, as a pickle may come from anywhere."""
-    for name, content in files.items():
-        parts: Sequence[str] = Path(name).parts
-        if not parts or parts[-1] not in KEPT or len(parts) > 2 or any(part in ("..", "/") for part in parts):
-            raise ValueError(f"'{name}' is no file of a run; the estimator was not written by policylearn")
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_bytes(content)

@@ -20,7 +20,7 @@ from policylearn.data.structures import REAL_COLUMNS
 from policylearn.data.transforms.descriptors import BOUND
 from policylearn.data.transforms.fingerprint import Fingerprint
 from policylearn.nn import DESCRIPTORS
-from policylearn.prediction.plain_form import NotPlainError, PlainBatch, PlainForm
+from policylearn.prediction.plain_form import PlainBatch, PlainForm
 from policylearn.prediction.predictor import Predictor, load
 from policylearn.settings.run_files import RunError
 from policylearn.training.evaluation import answers
@@ -31,17 +31,13 @@ TOLERANCE = 1e-4
 
 
 class ExportForm(nn.Module):
-    """What is exported: the tensors of a batch in, values in the data's units out.
-
-    Args:
-        predictor: the run, or the ensemble.
-    """
+    """What is exported: the tensors of a batch in, values in the data's units out."""
 
     def __init__(self, predictor: Predictor) -> None:
         super().__init__()
         self.members = nn.ModuleList(PlainForm(model) for model in predictor.models)
         self.task = predictor.task
-        stored = stored_descriptors(predictor)
+        stored = next((one for one in predictor.run.facts.transforms if one["name"] == DESCRIPTORS), {})
         self.clip = float(stored.get("clip", 0.0))
         self.register_buffer("mean", torch.tensor(stored.get("mean", ()), dtype=torch.float64))
         self.register_buffer("deviation", torch.tensor(stored.get("deviation", ()), dtype=torch.float64))
@@ -78,12 +74,7 @@ class ExportForm(nn.Module):
 
 
 def export_run(run: str | Path, path: str | Path) -> dict[str, Any]:
-    """Write a run as a ``.pt2`` file, check what it answers, and give what is written about it.
-
-    Args:
-        run: the folder of a run or an ensemble.
-        path: the file.
-    """
+    """Write a run or an ensemble as a ``.pt2`` file, check what it answers, and give what is written about it."""
     target = Path(path)
     if target.suffix != ".pt2":
         raise ValueError(f"the exported file must end in .pt2, as torch writes it (got '{path}')")
@@ -92,14 +83,15 @@ def export_run(run: str | Path, path: str | Path) -> dict[str, Any]:
     predictor = whole if whole.beside is None else replace(whole, beside=None, calibration=None)
     try:
         form = ExportForm(predictor).eval()
-    except NotPlainError as error:
+    except RunError as error:
         raise RunError(f"{run}: cannot be exported: {error}") from error
     about = describe(predictor)
     if whole.beside is not None:
         about["left_out"] = "the models beside the network and the intervals: the file holds the network alone"
     example = example_batch(predictor, sizes=(3, 4, 6))
+    any_size = {name: {1 if name == "edge_index" else 0: torch.export.Dim.DYNAMIC} for name in example}
     with replacing(target) as part, quiet_tracer(), torch.no_grad():
-        program = torch.export.export(form, (), kwargs=example, dynamic_shapes=shapes_of(example), strict=False)
+        program = torch.export.export(form, (), kwargs=example, dynamic_shapes=any_size, strict=False)
         named = part.with_suffix(".pt2")  # torch writes to no other name
         try:
             torch.export.save(program, named, extra_files={ABOUT_FILE: json.dumps(about, indent=2)})
@@ -176,44 +168,27 @@ def example_batch(predictor: Predictor, sizes: tuple[int, ...]) -> dict[str, Ten
     return found
 
 
-def shapes_of(example: dict[str, Tensor]) -> dict[str, dict[int, Any]]:
-    """Which sizes may differ from the example's: nodes, edges and graphs."""
-    return {name: {1 if name == "edge_index" else 0: torch.export.Dim.DYNAMIC} for name in example}
-
-
 def check(path: Path, predictor: Predictor) -> None:
     """Raise unless the file answers as the model does, on a batch of other sizes than the traced one."""
     example = example_batch(predictor, sizes=(5, 3, 9, 7, 4))
     program = torch.export.load(path).module()
     found = program(**example)["values"]
-    form = ExportForm(predictor)
-    extras = {"x_real": example["x_real"]} if "x_real" in example else {}
     if "descriptors" in example:
-        extras["descriptors"] = form.standardised(example["descriptors"])
-    rest = {name: values for name, values in example.items() if name in ("x", "edge_index", "edge_attr", "batch")}
-    graphs = Graphs.of(rest | extras)
-    members = [answers(model(graphs), predictor.task) for model in predictor.models]
-    expected = torch.stack(members).mean(0)
+        example["descriptors"] = ExportForm(predictor).standardised(example["descriptors"])
+    graphs = Graphs.of({name: values for name, values in example.items() if name != "sizes"})
+    expected = torch.stack([answers(model(graphs), predictor.task) for model in predictor.models]).mean(0)
     apart = float((found - expected).abs().max() / (1 + expected.abs().max()))
     if not apart <= TOLERANCE:
         folder = predictor.run.folder
         raise RunError(f"{folder}: the exported program departs from the model by {apart:.2g}, so it is not written")
 
 
-def stored_descriptors(predictor: Predictor) -> dict[str, Any]:
-    """What the transform of descriptors learned; empty where the run has none."""
-    return next((one for one in predictor.run.facts.transforms if one["name"] == DESCRIPTORS), {})
-
-
 @contextmanager
 def quiet_tracer() -> Iterator[None]:
     """The tracer's notes on its own inner workings are no news for a user."""
-    logger = logging.getLogger("torch")
-    level = logger.level
-    logger.setLevel(logging.ERROR)
+    logging.disable(logging.WARNING)
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
+        with warnings.catch_warnings(action="ignore"):
             yield
     finally:
-        logger.setLevel(level)
+        logging.disable(logging.NOTSET)

@@ -25,13 +25,7 @@ JITTER = 1e-8
 
 @dataclass(frozen=True)
 class Kernel:
-    """A kernel with its hyperparameters.
-
-    Args:
-        amplitudes: of each similarity, then of the RBF kernel.
-        length: of the RBF kernel.
-        noise: variance of the noise.
-    """
+    """A kernel with its hyperparameters: ``amplitudes`` of each similarity and last of the RBF kernel."""
 
     amplitudes: tuple[float, ...]
     length: float
@@ -48,12 +42,9 @@ class Kernel:
 
 @dataclass(frozen=True)
 class Fit:
-    """A Gaussian process that has seen its rows.
+    """A Gaussian process that has seen its rows: the prediction for new rows is the kernel's values times ``weights``.
 
-    Args:
-        kernel: with its hyperparameters.
-        weights: of each row in a prediction: the mean of new rows is the kernel's values times these.
-        left_out: the prediction of each row from all others.
+    ``left_out`` is the prediction of each row from all others.
     """
 
     kernel: Kernel

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,28 +14,20 @@ from policylearn.data import PackedGraphs, Task, take_graphs
 from policylearn.data.atomic import write_text
 from policylearn.data.packed import Array
 from policylearn.data.subset import targets_are_per_node
-from policylearn.prediction.answer_columns import AnswerColumns, number_text
+from policylearn.prediction.answer import Answer
+from policylearn.prediction.answer_columns import AnswerColumns, number_text, row_writer
 from policylearn.prediction.applicability import Domain, Nearness
-from policylearn.prediction.predictor import Answer
-from policylearn.prediction.row_writer import row_writer
 from policylearn.settings.run_files import RunError
 
 PREDICTIONS = "predictions.csv"
 ABOUT = ("part", "graph", "node", "line", "group", "smiles")
-NEAR = ("similarity", "unseen")
 
 
 @dataclass(frozen=True)
 class HeldOut:
-    """Rows of one part.
+    """Rows of one part: the truth, NaN where it is not known, ``(R, targets)``, and what the model says.
 
-    Args:
-        about: what tells a row from others, by column: part, graph, and node, line, group and SMILES where known.
-        y: the truth, NaN where it is not known.
-        answer: what the model says.
-
-    Shapes:
-        y ``(R, targets)``.
+    ``about`` tells a row from others, by column: part, graph, and node, line, group and SMILES where known.
     """
 
     about: dict[str, list[str]]
@@ -52,24 +44,16 @@ class HeldOut:
 
     @staticmethod
     def of(part: str, graphs: PackedGraphs, rows: Array, answer: Answer) -> HeldOut:
-        """The rows of a part.
-
-        Args:
-            part: its name.
-            graphs: all graphs of the data.
-            rows: which of them.
-            answer: what the model says of these.
-        """
+        """The rows of a part: its name, all graphs of the data, which of them, and what the model says of these."""
         chosen, per_node = take_graphs(graphs, rows), targets_are_per_node(graphs)
         counts = chosen.num_nodes if per_node else np.ones(len(rows), dtype=np.int64)
         owners = np.repeat(np.arange(len(rows)), counts)
         about = {"part": [part] * len(owners), "graph": [str(row) for row in rows[owners]]}
         if per_node:
             about["node"] = [str(node) for count in counts for node in range(count)]
-        if "line" in graphs.extras:
-            about["line"] = [str(line) for line in graphs.extras["line"][rows[owners]]]
-        if "group" in graphs.extras:
-            about["group"] = [str(group) for group in graphs.extras["group"][rows[owners]]]
+        for name in ("line", "group"):
+            if name in graphs.extras:
+                about[name] = [str(one) for one in graphs.extras[name][rows[owners]]]
         if graphs.smiles is not None:
             about["smiles"] = [graphs.smiles[row] for row in rows[owners]]
         return HeldOut(about, chosen.y.reshape(len(owners), -1).astype(np.float64), answer)
@@ -81,35 +65,24 @@ class HeldOut:
         return np.array([place[graph] for graph in self.about["graph"]], dtype=np.int64)
 
 
-def columns_of(task: Task, parts: Mapping[str, HeldOut], domain: Domain | None) -> AnswerColumns:
-    """The columns of answers that the parts have."""
-    first = next(iter(parts.values()))
-    bounds = first.answer.lower is not None or first.answer.labels is not None
-    picks = "picked_atoms" if first.smiles else "picked_nodes"
-    return AnswerColumns(task, std=first.answer.std is not None, bounds=bounds, picks=picks, domain=domain)
-
-
 def write_held_out(folder: Path, task: Task, parts: Mapping[str, HeldOut], domain: Domain | None = None) -> None:
     """Write ``predictions.csv``: what each row is, the truth, and what ``predict`` writes."""
-    columns, text = columns_of(task, parts, domain), io.StringIO()
-    about = list(next(iter(parts.values())).about)
-    header = [*about, *(f"true_{target}" for target in task.targets)]
+    first, text = next(iter(parts.values())), io.StringIO()
+    bounds = first.answer.lower is not None or first.answer.labels is not None
+    picks = "picked_atoms" if first.smiles else "picked_nodes"
+    columns = AnswerColumns(task, std=first.answer.std is not None, bounds=bounds, picks=picks, domain=domain)
+    header = [*first.about, *(f"true_{target}" for target in task.targets)]
     writer = row_writer(text)
     writer.writerow([*header, *columns.names(header)[:-1]])  # no row has an error
     for part in parts.values():
-        truth = [[written(task, at, value) for at, value in enumerate(row)] for row in part.y]
         for at, cells in enumerate(columns.cells(part.answer, part.owners)):
-            writer.writerow([*(part.about[name][at] for name in about), *truth[at], *cells[:-1]])
+            truth = [written(task, target, value) for target, value in enumerate(part.y[at])]
+            writer.writerow([*(part.about[name][at] for name in first.about), *truth, *cells[:-1]])
     write_text(folder / PREDICTIONS, text.getvalue())
 
 
 def read_held_out(folder: Path, task: Task) -> dict[str, HeldOut]:
-    """Read ``predictions.csv`` back, column by column; sets of labels and picks stay in the file.
-
-    Args:
-        folder: of a finished run.
-        task: that it was trained for.
-    """
+    """Read ``predictions.csv`` of a finished run back, column by column; sets of labels and picks stay in the file."""
     path = folder / PREDICTIONS
     if not path.is_file():
         raise RunError(f"{path}: is not there, so nothing is known of single rows; train with 'policylearn train'")
@@ -119,37 +92,32 @@ def read_held_out(folder: Path, task: Task) -> dict[str, HeldOut]:
     truth = header[begin : begin + len(task.targets)]
     has_std, bounded = (any(name.startswith(start) for name in header) for start in ("std_", "lower_"))
     names = AnswerColumns(task, std=has_std, bounds=bounded).names(header[: begin + len(truth)])
-    subjects = AnswerColumns(task).subjects()
     first = 0 if task.kind == "regression" else len(task.targets)
-    ids = {name: float(at) for at, name in enumerate(task.classes or ("0", "1"))}
-
-    def numbers(columns: list[str], cells: list[list[str]]) -> Array:
-        places = [header.index(name) for name in columns]
-        return np.array([[float(row[at]) if row[at] else np.nan for at in places] for row in cells], dtype=np.float64)
-
+    values = names[first : first + len(AnswerColumns(task).subjects())]
+    labels = {} if task.kind == "regression" else {name: at for at, name in enumerate(task.classes or ("0", "1"))}
     found = {}
     for part in dict.fromkeys(row[0] for row in rows):
-        cells = [row for row in rows if row[0] == part]
-        if task.kind == "regression":
-            y = numbers(truth, cells)
-        else:
-            places = [header.index(name) for name in truth]
-            y = np.array([[ids[row[at]] if row[at] else np.nan for at in places] for row in cells])
-        lower = upper = None
-        if bounded and task.kind == "regression":
-            lower, upper = (
-                numbers([name for name in names if name.startswith(end)], cells) for end in ("lower_", "upper_")
-            )
-        values = numbers(names[first : first + len(subjects)], cells)
-        about = {name: [row[at] for row in cells] for at, name in enumerate(header[:begin])}
+        columns = dict(zip(header, zip(*(row for row in rows if row[0] == part), strict=True), strict=True))
+        lower, upper = (
+            numbers([columns[name] for name in names if name.startswith(end)]) if bounded else None
+            for end in ("lower_", "upper_")
+        )
         near = None
         if "unseen" in header[begin:]:
-            similarity, unseen = (
-                numbers([name], cells)[:, 0] if name in header else np.full(len(cells), np.nan) for name in NEAR
-            )
-            near = Nearness(similarity, unseen, np.array([bool(row[header.index("warning")]) for row in cells]))
-        found[part] = HeldOut(about, y, Answer(values, [], None, lower, upper, near=near))
+            unseen = numbers([columns["unseen"]])[:, 0]
+            similarity = numbers([columns.get("similarity", [""] * len(unseen))])[:, 0]
+            near = Nearness(similarity, unseen, np.array([bool(cell) for cell in columns["warning"]]))
+        about = {name: list(columns[name]) for name in header[:begin]}
+        y = numbers([columns[name] for name in truth], labels)
+        answer = Answer(numbers([columns[name] for name in values]), [], None, lower, upper, near=near)
+        found[part] = HeldOut(about, y, answer)
     return found
+
+
+def numbers(columns: Iterable[Sequence[str]], labels: Mapping[str, int] | None = None) -> Array:
+    """Columns of text as a table of numbers, labels as their places; NaN where a cell is empty."""
+    cells = [[float((labels or {}).get(cell, cell)) if cell else np.nan for cell in column] for column in columns]
+    return np.array(cells, dtype=np.float64).T
 
 
 def written(task: Task, target: int, value: float) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import numpy as np
@@ -24,10 +24,7 @@ Items: TypeAlias = "str | Data | Batch | PackedGraphs | Iterable[str] | Iterable
 def pack_items(items: Items, *, molecules: bool, parents: bool = False) -> PackedGraphs | None:
     """Packed graphs of whatever was handed in, in its order; None where that is nothing.
 
-    Args:
-        items: the graphs.
-        molecules: whether the model knows SMILES.
-        parents: as in `prepare_molecules`.
+    ``molecules`` says whether the model knows SMILES; for ``parents`` see `prepare_molecules`.
     """
     if isinstance(items, PackedGraphs):
         return items if len(items) else None
@@ -42,7 +39,8 @@ def pack_items(items: Items, *, molecules: bool, parents: bool = False) -> Packe
         fits = isinstance(item, str) if texts else is_pyg(item, "Data") and not is_pyg(item, "Batch")
         if not fits:
             raise DataError(
-                f"entry {position} is a {type(item).__name__}; give SMILES alone, or torch_geometric.data.Data alone"
+                f"entry {position} is a {type(item).__name__} ({str(item)[:40]!r});"
+                " give SMILES alone, or torch_geometric.data.Data alone"
             )
     if not texts:
         from policylearn.data import pack_pyg
@@ -53,12 +51,7 @@ def pack_items(items: Items, *, molecules: bool, parents: bool = False) -> Packe
             "this run was trained on graphs and does not know how its features were made from molecules;"
             " give torch_geometric.data.Data with the same features"
         )
-    return pack_smiles([text.strip() for text in listed], parents=parents)
-
-
-def pack_smiles(smiles: Sequence[str], *, parents: bool) -> PackedGraphs:
-    """Packed graphs of molecules; a `DataError` names the first that cannot be read."""
-    found = prepare_molecules(smiles, (), parents)
+    found = prepare_molecules([text.strip() for text in listed], (), parents)
     for position, reason in found.problems.items():
         raise DataError(f"molecule {position}: {reason}")
     assert found.graphs is not None, "there is a molecule, and none has a problem"
@@ -108,13 +101,7 @@ def unbatch(batch: Batch) -> PackedGraphs | None:
 
 
 def find_misfits(graphs: PackedGraphs, node_features: Features, edge_features: Features) -> dict[int, str]:
-    """Why graphs cannot be predicted on, by their position.
-
-    Args:
-        graphs: the input.
-        node_features: what the model expects in x.
-        edge_features: what it expects in edge_attr.
-    """
+    """Why graphs cannot be predicted on, by their position; the features are those that the model expects."""
     found = _unknown(graphs.edge_attr, graphs.edge_ptr, edge_features, "edge_attr")
     found |= _unknown(graphs.x, graphs.node_ptr, node_features, "x")
     return found | {int(graph): "the graph has no nodes" for graph in np.flatnonzero(graphs.num_nodes == 0)}

@@ -2,43 +2,34 @@
 
 from __future__ import annotations
 
-import json
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
+import msgspec
 import numpy as np
-from safetensors import SafetensorError, safe_open
-from safetensors.numpy import save_file
 from scipy.sparse import csr_matrix
 
 from policylearn.data import PackedGraphs, Task
-from policylearn.data.atomic import replacing
 from policylearn.data.packed import Array
 from policylearn.data.structures import FINGERPRINT
 from policylearn.data.transforms.fingerprint import BITS
 from policylearn.nn import DESCRIPTORS
 from policylearn.prediction.gaussian_process import Kernel, fit, squared_distances
-from policylearn.prediction.similarity import tanimoto, unary
-from policylearn.settings.run_files import RunError
+from policylearn.prediction.stored_arrays import read_arrays, reading, save_arrays
 
 KERNEL = "kernel.safetensors"
 MOST_ROWS = 10_000
 """Training molecules, at most: the cost grows with their cube."""
 CHUNK = 2048
+COUNTS = 256
+"""Of a fingerprint, which are bytes."""
 
 
 @dataclass(frozen=True)
 class OutputProcess:
-    """The Gaussian process of one output.
-
-    Args:
-        kernel: with its hyperparameters.
-        shift: of the standardised targets.
-        scale: of the standardised targets.
-        slope: of the logistic curve from scores to probabilities; None for numbers.
-        offset: of that curve.
-    """
+    """The Gaussian process of one output: of standardised targets, or of scores that a logistic curve makes chances."""
 
     kernel: Kernel
     shift: float
@@ -55,39 +46,35 @@ class OutputProcess:
 
 @dataclass(frozen=True)
 class KernelModel:
-    """Gaussian processes of all outputs of a task, over the same training molecules.
-
-    Args:
-        kind: of the task.
-        counts: fingerprints of the training molecules, ``(n, kinds * BITS)`` uint8.
-        descriptors: of the training molecules, standardised, ``(n, D)``.
-        weights: of each training molecule in a prediction, zero where its target is not known, ``(n, outputs)``.
-        outputs: one process per output.
-    """
+    """Gaussian processes of all outputs of a task, over the same training molecules."""
 
     name: ClassVar[str] = "kernel"
 
-    kind: str
-    counts: Array
-    descriptors: Array
-    weights: Array
+    kind: str  # of the task
+    counts: Array  # fingerprints of the training molecules, (n, kinds * BITS) uint8
+    descriptors: Array  # of the training molecules, standardised, (n, D)
+    weights: Array  # of each training molecule in a prediction, zero where its target is not known, (n, outputs)
     outputs: tuple[OutputProcess, ...]
+
+    @cached_property
+    def known(self) -> list[csr_matrix]:
+        """The fingerprints as `tanimoto` reads them, made once: a service answers few molecules at a time."""
+        return blocks(self.counts)
 
     def predict(self, graphs: PackedGraphs) -> Array:
         """Numbers, or probabilities, of molecules that carry fingerprints and descriptors, ``(G, outputs)``."""
         counts, descriptors = features_of(graphs)
-        known = blocks(self.counts)
         found = np.zeros((len(counts), len(self.outputs)))
         for start in range(0, len(counts), CHUNK):
             part = slice(start, start + CHUNK)
-            similar = [tanimoto(a, b) for a, b in zip(blocks(counts[part]), known, strict=True)]
+            similar = [tanimoto(a, b) for a, b in zip(blocks(counts[part]), self.known, strict=True)]
             distances = squared_distances(descriptors[part], self.descriptors)
             for at, one in enumerate(self.outputs):
                 found[part, at] = one.answer(one.kernel(similar, distances) @ self.weights[:, at])
         return found / found.sum(axis=1, keepdims=True) if self.kind == "classes" else found
 
     def save(self, folder: Path) -> None:
-        """Write it into a run folder, as plain arrays and JSON."""
+        """Write it into a run folder."""
         row, bit = np.nonzero(self.counts)  # few of the counts are not zero
         arrays = {
             "row": row.astype(np.int32),
@@ -96,10 +83,8 @@ class KernelModel:
             "descriptors": self.descriptors.astype(np.float32),
             "weights": self.weights,
         }
-        about = {"kind": self.kind, "outputs": json.dumps([asdict(one) for one in self.outputs])}
-        about["bits"] = str(self.counts.shape[1])
-        with replacing(folder / KERNEL) as part:
-            save_file({name: np.ascontiguousarray(value) for name, value in arrays.items()}, part, metadata=about)
+        facts = {"kind": self.kind, "bits": str(self.counts.shape[1])}
+        save_arrays(folder / KERNEL, arrays, facts | {"outputs": msgspec.json.encode(self.outputs).decode()})
 
     @staticmethod
     def load(folder: Path) -> KernelModel | None:
@@ -107,34 +92,20 @@ class KernelModel:
         path = folder / KERNEL
         if not path.is_file():
             return None
-        try:
-            with safe_open(path, framework="numpy") as file:
-                arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 - it is no mapping
-                about = file.metadata()
-            stored = json.loads(about["outputs"])
-            counts = np.zeros((len(arrays["weights"]), int(about["bits"])), dtype=np.uint8)
+        with reading(path):
+            arrays, facts = read_arrays(path)
+            counts = np.zeros((len(arrays["weights"]), int(facts["bits"])), dtype=np.uint8)
             counts[arrays["row"], arrays["bit"]] = arrays["count"]
-        except (SafetensorError, OSError, KeyError, json.JSONDecodeError) as error:
-            raise RunError(f"{path}: cannot be read ({error}); train again or restore the file") from error
-        outputs = tuple(OutputProcess(**one | {"kernel": Kernel(**kernel_of(one))}) for one in stored)
-        descriptors = arrays["descriptors"].astype(np.float64)
-        return KernelModel(about["kind"], counts, descriptors, arrays["weights"], outputs)
-
-
-def kernel_of(stored: dict[str, Any]) -> dict[str, Any]:
-    """The fields of a kernel as JSON holds them."""
-    found: dict[str, Any] = stored["kernel"]
-    return found | {"amplitudes": tuple(found["amplitudes"])}
+            outputs = msgspec.json.decode(facts["outputs"], type=tuple[OutputProcess, ...])
+            descriptors = arrays["descriptors"].astype(np.float64)
+            return KernelModel(facts["kind"], counts, descriptors, arrays["weights"], outputs)
 
 
 def fit_kernel_model(task: Task, graphs: PackedGraphs, rows: Array, *, seed: int = 0) -> tuple[KernelModel, Array]:
-    """Fit the processes; gives the model, and what it says of each row from all others, ``(rows, outputs)``.
+    """Fit the processes to some rows of molecules with fingerprints, descriptors and targets.
 
-    Args:
-        task: what is predicted.
-        graphs: molecules with fingerprints, descriptors and targets.
-        rows: which of them to learn from.
-        seed: of the choice of rows for the hyperparameters.
+    Gives the model, and what it says of each row from all others, ``(rows, outputs)``. The seed is that of the choice
+    of rows for the hyperparameters.
     """
     counts, descriptors = (one[rows] for one in features_of(graphs))
     known_of = targets_by_output(task, graphs.y[rows])
@@ -145,17 +116,18 @@ def fit_kernel_model(task: Task, graphs: PackedGraphs, rows: Array, *, seed: int
         known = np.flatnonzero(~np.isnan(target))
         y = target[known]
         shift, scale = float(y.mean()), float(y.std()) or 1.0
-        part = np.ix_(known, known)
-        whole = len(known) == len(target)
-        found = fit([one if whole else one[part] for one in similar], distances if whole else distances[part],
-                    (y - shift) / scale, seed=seed)  # fmt: skip
+        tables = [*similar, distances]
+        if len(known) < len(target):
+            tables = [one[np.ix_(known, known)] for one in tables]
+        found = fit(tables[:-1], tables[-1], (y - shift) / scale, seed=seed)
         weights[known, at] = found.weights
-        if task.kind == "regression":
-            outputs.append(OutputProcess(found.kernel, shift, scale))
-        else:
-            outputs.append(OutputProcess(found.kernel, shift, scale, *logistic(found.left_out, y)))
-        left_out[:, at] = np.nan
+        curve = () if task.kind == "regression" else logistic(found.left_out, y)
+        outputs.append(OutputProcess(found.kernel, shift, scale, *curve))
         left_out[known, at] = outputs[-1].answer(found.left_out)
+        if len(known) < len(target):  # nothing was learned from a row without this target
+            others = np.ix_(np.isnan(target), known)
+            scores = found.kernel([one[others] for one in similar], distances[others]) @ found.weights
+            left_out[np.isnan(target), at] = outputs[-1].answer(scores)
     return KernelModel(task.kind, counts, descriptors, weights, tuple(outputs)), left_out
 
 
@@ -186,3 +158,25 @@ def features_of(graphs: PackedGraphs) -> tuple[Array, Array]:
 def blocks(counts: Array) -> list[csr_matrix]:
     """The kinds of fingerprints that lie side by side, as `unary` gives them."""
     return [unary(counts[:, start : start + BITS]) for start in range(0, counts.shape[1], BITS)]
+
+
+def unary(counts: Array) -> csr_matrix:
+    """Counts as zeros and ones: a count of three has ones at its first three levels, ``(n, bits) -> (n, bits * 256)``.
+
+    The dot product of two rows is then the sum over the smaller of each pair of counts.
+    """
+    row, bit = np.nonzero(counts)
+    times = counts[row, bit].astype(np.int64)
+    starts = np.repeat(np.cumsum(times) - times, times)
+    level = np.arange(int(times.sum())) - starts
+    columns = np.repeat(bit.astype(np.int64) * COUNTS, times) + level
+    shape = (len(counts), counts.shape[1] * COUNTS)
+    return csr_matrix((np.ones(len(columns), np.float32), (np.repeat(row, times), columns)), shape=shape)
+
+
+def tanimoto(a: csr_matrix, b: csr_matrix) -> Array:
+    r"""Tanimoto similarity of counts, :math:`\sum_i \min(a_i, b_i) / \sum_i \max(a_i, b_i)`, ``(n, m)``."""
+    smaller = (a @ b.T).toarray().astype(np.float64)
+    larger = np.asarray(a.sum(axis=1), np.float64) + np.asarray(b.sum(axis=1), np.float64).T - smaller
+    similarity: Array = smaller / np.maximum(larger, 1e-9)
+    return similarity

@@ -14,19 +14,12 @@ from policylearn.data.convert.infer import as_number, is_missing
 from policylearn.prediction.calibration import Coverage, measure_coverage
 from policylearn.prediction.predictor import Predictor
 from policylearn.prediction.scores import Scores, target_scores
+from policylearn.prediction.table_reader import molecule_column
 
 
 @dataclass(frozen=True)
 class LabelledScores:
-    """What came out.
-
-    Args:
-        scores: of each target.
-        labels: how many each target has.
-        coverage: of the run's intervals or sets; None without calibration.
-        rows: that were scored.
-        failed: rows that were not, with the reason.
-    """
+    """Scores and the number of labels of each target, coverage, and why rows were not scored."""
 
     scores: dict[str, Scores]
     labels: dict[str, int]
@@ -38,23 +31,17 @@ class LabelledScores:
 def evaluate_table(
     predictor: Predictor, path: str | Path, *, smiles: str | None = None, workers: int = 0
 ) -> LabelledScores:
-    """Score a run on a table with the columns that it was trained to predict.
+    """Score a run on molecules on a table with the columns that it was trained to predict.
 
-    Args:
-        predictor: of a run on molecules.
-        path: the table.
-        smiles: the column of molecules; None takes the name that it had in training.
-        workers: as in `Predictor.answer_molecules`.
+    The column of molecules has the name that it had in training unless ``smiles`` says otherwise; for ``workers`` see
+    `Predictor.answer_molecules`.
     """
-    path = Path(path)
-    task = predictor.task
-    if predictor.run.facts.featuriser is None:
-        raise DataError(f"{path}: the run was trained on graphs and cannot read molecules")
+    path, task = Path(path), predictor.task
     texts: list[str] = []
     targets: list[list[float]] = []
     lines: list[int] = []
     failed: list[str] = []
-    with open_rows(path, task.targets, smiles=smiles or predictor.run.config.data.smiles) as rows:
+    with open_rows(path, task.targets, smiles=molecule_column(predictor, path, smiles)) as rows:
         column = rows.smiles or "smiles"
         for row in rows:
             truth = row.problem or read_targets(task, row.fields)
@@ -69,9 +56,7 @@ def evaluate_table(
     y = np.array([truth for at, truth in enumerate(targets) if at not in problems])
     if not len(y):
         raise DataError(f"{path}: no row can be scored; {failed[0] if failed else 'it has a header and no rows'}")
-    coverage = None
-    if predictor.calibration is not None:
-        coverage = measure_coverage(predictor.calibration, task, y, answer.values, answer.std, near=answer.near)
+    coverage = measure_coverage(task, y, answer)
     counts = {target: int((~np.isnan(y[:, at])).sum()) for at, target in enumerate(task.targets)}
     return LabelledScores(target_scores(task, y, answer.values), counts, coverage, len(y), tuple(failed))
 

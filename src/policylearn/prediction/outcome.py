@@ -12,12 +12,12 @@ import numpy as np
 from policylearn.data import PackedGraphs, Task, take_graphs
 from policylearn.data.packed import Array
 from policylearn.data.subset import targets_of
-from policylearn.prediction.blend import FittedBlend, fit_blend, why_no_blend
-from policylearn.prediction.calibration import Calibration, calibrate, measure_coverage
+from policylearn.prediction.answer import Answer, by_votes, mean_and_std
+from policylearn.prediction.blend import FittedBlend, can_blend, fit_blend
+from policylearn.prediction.calibration import calibrate, measure_coverage
 from policylearn.prediction.distances import find_distances
 from policylearn.prediction.held_out import HeldOut, write_held_out
-from policylearn.prediction.interval_widths import DistanceEvidence
-from policylearn.prediction.predictor import Answer, Predictor, by_votes, mean_and_std
+from policylearn.prediction.predictor import Predictor
 from policylearn.prediction.scores import Scores, headline, target_scores
 from policylearn.training.evaluation import PartAnswers
 from policylearn.training.fitting import Fitted, Trained
@@ -26,55 +26,51 @@ from policylearn.training.runs import load_run, save_metrics
 
 @dataclass(frozen=True)
 class Outcome:
-    """How good a finished run is.
-
-    Args:
-        folder: of the run or the ensemble.
-        metrics: what ``metrics.json`` says; an ensemble's own.
-        predictor: the model or ensemble, with intervals.
-        parts: the validation and test rows.
-        scores: of the test part, by target.
-    """
+    """How good a finished run or ensemble is."""
 
     folder: Path
-    metrics: dict[str, Any]
+    metrics: dict[str, Any]  # what metrics.json says; an ensemble's own
     predictor: Predictor
-    parts: dict[str, HeldOut]
-    scores: dict[str, Scores]
+    parts: dict[str, HeldOut]  # the validation and test rows
+    scores: dict[str, Scores]  # of the test part, by target
 
 
 def finish(folder: str | Path, runs: Sequence[Fitted]) -> Outcome:
     """Calibrate on the validation rows, measure on the test rows, and write it all down.
 
-    The folder gets ``predictions.csv`` and ``calibration.json``; that of an ensemble also its ``metrics.json``.
-
-    Args:
-        folder: of the run, or of the ensemble.
-        runs: the one run, or the members of the ensemble, all just trained.
+    The folder gets ``predictions.csv`` and ``calibration.json``; that of an ensemble also its ``metrics.json``. The
+    ``runs`` are the one run, or the members of the ensemble, all just trained.
     """
     folder, members = Path(folder), [in_memory(run) for run in runs]
     first, loaded = members[0], load_run(runs[0].folder)
-    task = loaded.facts.task
+    task, graphs, split = loaded.facts.task, first.graphs, first.split
     answers = {part: mean_answer([one.answers[part] for one in members]) for part in first.answers}
-    blended = blend(task, first, answers, loaded.config.fit.seed)
-    if blended is not None:
+    blended, left_out = None, None
+    if "valid" in answers and can_blend(task, graphs, split.train):
+        network = {part: one.values for part, one in answers.items()}
+        blended = fit_blend(task, graphs, split, network, seed=loaded.config.fit.seed)
         answers = {part: replace(one, values=blended.answers[part]) for part, one in answers.items()}
+        left_out = blended.left_out
         blended.model.save(folder)
-    beside = None if blended is None else blended.model
-    known = find_distances(loaded.facts, first, answers, None if blended is None else blended.left_out)
+    known = find_distances(loaded.facts, first, answers, left_out)
     if known is not None:
         known.domain.save(folder)
         answers = {part: replace(answer, near=known.near[part]) for part, answer in answers.items()}
-    found = calibrate_parts(task, first, answers, None if known is None else known.evidence)
+    y = {part: targets_of(graphs, one.rows) for part, one in first.answers.items()}
+    calibration = None
+    if "valid" in answers:
+        slopes, blind = ((), ()) if known is None else (known.slopes, known.blind)
+        calibration = calibrate(task, y["valid"], answers["valid"], slopes, blind)
+    if calibration is not None:
+        answers = {part: calibration.bound(task, answer) for part, answer in answers.items()}
+        if "test" in answers and not np.array_equal(split.valid, split.test):  # else it would say nothing of new rows
+            calibration = replace(calibration, coverage=measure_coverage(task, y["test"], answers["test"]))
+        calibration.save(folder)
+    parts = {name: HeldOut.of(name, graphs, first.answers[name].rows, answer) for name, answer in answers.items()}
     domain, others = None if known is None else known.domain, tuple(one.model.eval() for one in members[1:])
-    predictor = Predictor(loaded, first.model.eval(), others, found, beside, domain)
-    parts = {
-        name: HeldOut.of(name, first.graphs, first.answers[name].rows, predictor.with_intervals(answer))
-        for name, answer in answers.items()
-    }
-    if found is not None:
-        found.save(folder)
     write_held_out(folder, task, parts, domain)
+    beside = None if blended is None else blended.model
+    predictor = Predictor(loaded, first.model.eval(), others, calibration, beside, domain)
     metrics = runs[0].metrics
     if len(runs) > 1:
         metrics = ensemble_metrics([run.metrics for run in runs], task, parts)
@@ -109,14 +105,6 @@ def blend_figures(task: Task, blended: FittedBlend, parts: dict[str, HeldOut]) -
     return together | {"alone": alone, "shares": dict(blended.model.shares)}
 
 
-def blend(task: Task, trained: Trained, answers: dict[str, Answer], seed: int) -> FittedBlend | None:
-    """Fit what answers beside the network; None where nothing can."""
-    split, graphs = trained.split, trained.graphs
-    if "valid" not in answers or why_no_blend(task, graphs, split.train) is not None:
-        return None
-    return fit_blend(task, graphs, split, {part: one.values for part, one in answers.items()}, seed=seed)
-
-
 def in_memory(run: Fitted) -> Trained:
     """What a run that has just ended holds, or a `ValueError`."""
     if run.trained is None:
@@ -131,26 +119,6 @@ def mean_answer(members: Sequence[PartAnswers]) -> Answer:
     picks = [by_votes(lists) for lists in zip(*(one.picks for one in members), strict=True)]
     values, std = mean_and_std(np.stack([one.values for one in members]))
     return Answer(values, picks, std)
-
-
-def calibrate_parts(
-    task: Task, trained: Trained, answers: dict[str, Answer], seen: DistanceEvidence | None
-) -> Calibration | None:
-    """Quantiles from the validation rows, with the coverage on the test rows where these are others."""
-    if "valid" not in answers:
-        return None
-    split, valid = trained.split, answers["valid"]
-    found = calibrate(task, y_of(trained, "valid"), valid.values, valid.std, seen)
-    if found is None or "test" not in answers or np.array_equal(split.valid, split.test):
-        return found  # where one part is both, its coverage would say nothing of new rows
-    test = answers["test"]
-    covered = measure_coverage(found, task, y_of(trained, "test"), test.values, test.std, near=test.near)
-    return replace(found, coverage=covered)
-
-
-def y_of(trained: Trained, part: str) -> Array:
-    """The targets of a part, as they are stored."""
-    return targets_of(trained.graphs, trained.answers[part].rows)
 
 
 def ensemble_metrics(members: Sequence[dict[str, Any]], task: Task, parts: dict[str, HeldOut]) -> dict[str, Any]:
@@ -171,28 +139,16 @@ def ensemble_metrics(members: Sequence[dict[str, Any]], task: Task, parts: dict[
 
 
 def blended_metric(predictor: Predictor, graphs: PackedGraphs, rows: Array) -> float:
-    """The task's metric of all models together.
-
-    Args:
-        predictor: of the run.
-        graphs: all graphs, with their structures.
-        rows: which of them.
-    """
-    value = headline(
-        predictor.task, targets_of(graphs, rows), predictor.answer_prepared(take_graphs(graphs, rows)).values
-    )
+    """The task's metric of all models together, on some of the graphs, which have their structures."""
+    values = predictor.answer_prepared(take_graphs(graphs, rows)).values
+    value = headline(predictor.task, targets_of(graphs, rows), values)
     if value is None:
         raise ValueError(f"'{predictor.task.metric}' cannot be computed on these {len(rows)} rows")
     return value
 
 
 def fold_figures(metrics: dict[str, Any], outcomes: Sequence[Outcome]) -> dict[str, Any]:
-    """The figures of all folds, where models answer beside their networks; else as they are.
-
-    Args:
-        metrics: of the networks, at one epoch for all folds.
-        outcomes: of the folds.
-    """
+    """The figures of all folds, where models answer beside their networks; else those of the networks, as they are."""
     if not all("shares" in one.metrics for one in outcomes):
         return metrics
     found = dict(metrics)

@@ -10,13 +10,12 @@ from policylearn.data.convert import is_table
 from policylearn.prediction.applicability import DOMAIN
 from policylearn.prediction.blend import BLEND_FILES
 from policylearn.prediction.calibration import CALIBRATION
-from policylearn.prediction.model_card import CARD, model_card
+from policylearn.prediction.model_card import CARD, NOTES, model_card
 from policylearn.prediction.predictor import BatchWarning, load
-from policylearn.prediction.run_notes import NOTES
 from policylearn.settings.run_config import RunConfig, to_yaml
 from policylearn.settings.run_files import CONFIG, ENSEMBLE, FACTS, METRICS, WEIGHTS, RunError
-from policylearn.training.members import load_members
 from policylearn.training.packed_run import write_pack
+from policylearn.training.runs import load_members
 
 OF_A_RUN = (FACTS, METRICS, WEIGHTS)
 OF_THE_WHOLE = (METRICS, ENSEMBLE, CALIBRATION, *BLEND_FILES, DOMAIN, NOTES)
@@ -26,11 +25,7 @@ def pack_run(folder: str | Path, output: str | Path) -> tuple[str, ...]:
     """Write a finished run or ensemble as one file; the names of the files in it.
 
     What a prediction does not need stays behind: checkpoints, held-out rows, the report, and where the data lies. The
-    file is loaded once before it is kept.
-
-    Args:
-        folder: of the run.
-        output: the file, by custom ``.plm``.
+    file, by custom ``.plm``, is loaded once before it is kept.
     """
     folder, output = Path(folder), Path(output)
     if folder.is_file():
@@ -44,8 +39,7 @@ def pack_run(folder: str | Path, output: str | Path) -> tuple[str, ...]:
         files |= {(inner / name).as_posix(): (run.folder / name).read_bytes() for name in OF_A_RUN}
     files |= {name: (folder / name).read_bytes() for name in OF_THE_WHOLE if (folder / name).is_file()}
     files[CARD] = model_card(folder).encode()
-    with replacing(output) as part, warnings.catch_warnings():
-        warnings.simplefilter("ignore", BatchWarning)
+    with replacing(output) as part, warnings.catch_warnings(action="ignore", category=BatchWarning):
         write_pack(part, files)
         load(part)
     return tuple(files)

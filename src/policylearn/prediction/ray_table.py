@@ -23,21 +23,18 @@ from policylearn.data.atomic import replacing, write_text
 from policylearn.data.convert import open_rows
 from policylearn.data.packed import Array
 from policylearn.data.preparation import prepare_molecules
-from policylearn.data.transforms import Transform
 from policylearn.prediction.predictor import Predictor, load
-from policylearn.prediction.table_reader import CHUNK, Chunk, read_chunks
+from policylearn.prediction.table_reader import CHUNK, Chunk, molecule_column, read_chunks
 from policylearn.prediction.table_writer import (
     PredictOptions,
     Progress,
     Written,
-    answer_block,
+    block_rows,
     check,
     columns_of,
     in_large_batches,
-    molecule_column,
     opened,
     table_writer,
-    write_block,
 )
 from policylearn.settings.run_files import WEIGHTS, RunError
 from policylearn.training.ray_cluster import ray_cluster, ray_cores
@@ -50,16 +47,7 @@ ABOUT = "about.json"
 
 @dataclass(frozen=True)
 class TableParts:
-    """A prediction in parts: plain values, from which every worker finds all else on the disk that it shares.
-
-    Args:
-        run: the run folder.
-        source: the table.
-        column: of its molecules.
-        output: what the parts become.
-        wanted: what to write besides the predictions.
-        chunks: of a part.
-    """
+    """A prediction in parts: plain values, from which every worker finds all else on the disk that it shares."""
 
     run: Path
     source: Path
@@ -79,16 +67,14 @@ class TableParts:
 
     def counts_path(self, number: int) -> Path:
         """How many rows a part has and how many failed; it is written last, so that a part with it is whole."""
-        return self.folder / f"{number:08d}.json"
+        return self.rows_path(number).with_suffix(".json")
 
     def about(self) -> dict[str, Any]:
         """What the parts depend on, as the folder keeps it."""
-        weights = hashlib.sha256()
-        for path in sorted(self.run.rglob(WEIGHTS)):
-            weights.update(path.read_bytes())
+        weights = b"".join(path.read_bytes() for path in sorted(self.run.rglob(WEIGHTS)))
         table = self.source.stat()
         return {
-            "weights": weights.hexdigest(),
+            "weights": hashlib.sha256(weights).hexdigest(),
             "table": [str(self.source), table.st_size, table.st_mtime_ns],
             "column": self.column,
             "tabs": ".tsv" in self.output.suffixes,
@@ -137,32 +123,21 @@ class TableParts:
 
 
 class PartPredictor:
-    """A worker: it loads the model once and then answers parts.
-
-    Args:
-        parts: the prediction.
-    """
+    """A worker: it loads the model once and then answers parts."""
 
     def __init__(self, parts: TableParts) -> None:
         self.parts, self.predictor = parts, load(parts.run)
-        self.transforms = [Transform.from_json(stored) for stored in self.predictor.run.facts.transforms]
-        with open_rows(parts.source, smiles=parts.column) as rows:
-            self.added = len(columns_of(self.predictor, PICKS, parts.wanted).names(rows.header))
+        self.transforms, self.columns = self.predictor.transforms, columns_of(self.predictor, PICKS, parts.wanted)
 
     def __call__(self, batch: dict[str, Array]) -> dict[str, Array]:
-        """Write one part; how many rows it has, how many failed, and how far the input was read.
-
-        Args:
-            batch: ``part``, its number, and ``chunks``, packed.
-        """
+        """Write one part; how many rows it has, how many failed, and how far the input was read."""
         number, chunks = int(batch["part"][0]), pickle.loads(batch["chunks"][0])
-        columns, rows, failed = columns_of(self.predictor, PICKS, self.parts.wanted), 0, 0
-        path = self.parts.rows_path(number)
+        rows, failed, path = 0, 0, self.parts.rows_path(number)
         with replacing(path) as part, opened(part, path) as file:
             writer = table_writer(file, self.parts.output)
             for chunk in chunks:
                 block = chunk.block(prepare_molecules(chunk.smiles, self.transforms, self.predictor.run.facts.parents))
-                write_block(writer, columns, block, answer_block(self.predictor, block, self.parts.wanted), self.added)
+                writer.writerows(block_rows(self.predictor, self.columns, block, self.parts.wanted))
                 rows, failed = rows + len(block.cells), failed + sum(map(bool, block.errors))
         counts = {"rows": rows, "failed": failed, "position": chunks[-1].position}
         write_text(self.parts.counts_path(number), json.dumps(counts) + "\n")
@@ -185,15 +160,8 @@ def predict_on_ray(
     Input, run and output must lie on a disk that all workers see. Finished parts are kept beside the output until it is
     whole: what is killed loses the parts that it was at, and the same call makes the rest.
 
-    Args:
-        predictor: the model, which says beforehand what cannot be done.
-        run: its folder, from which workers load it.
-        source: the table.
-        output: ``.csv`` or ``.tsv``, or either with ``.gz``.
-        wanted: what to write besides the predictions.
-        smiles: the column of molecules; None takes the name that it had in training.
-        progress: told how far it is.
-        chunks: of a part, 512 rows each.
+    The predictor says beforehand what cannot be done; workers load the model from its folder ``run``. A part has so
+    many ``chunks`` of 512 rows. The other arguments are those of `predict_table`.
     """
     source, output = Path(source).resolve(), Path(output).resolve()
     wanted = in_large_batches(predictor, check(predictor, source, output, wanted))
@@ -218,13 +186,7 @@ def predict_on_ray(
 
 
 def part_results(ray: Any, parts: TableParts, workers: int) -> Iterator[dict[str, Any]]:
-    """What became of each part, as it is finished.
-
-    Args:
-        ray: the library, connected.
-        parts: the prediction.
-        workers: processes.
-    """
+    """What became of each part, as it is finished."""
 
     def read(_batch: dict[str, Array]) -> Iterator[dict[str, Array]]:
         for number, chunks in parts.read():

@@ -7,32 +7,22 @@ from collections.abc import Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
-import numpy as np
-
 from policylearn.data import join_graphs
 from policylearn.data.preparation import MoleculePool, PreparedMolecules, quick_part
-from policylearn.data.transforms import Transform
-from policylearn.prediction.predictor import Answer, Predictor
+from policylearn.prediction.answer import Answer
+from policylearn.prediction.predictor import Predictor
 
 TOGETHER = 0.004
 """Seconds that the first request of a batch waits for others."""
 
 
 @dataclass(frozen=True)
-class RowAnswer:
-    """What is said of one row: the answer's row (of one), or why there is none."""
-
-    answer: Answer | None
-    error: str = ""
-
-
-@dataclass(frozen=True)
 class PendingRequest:
-    """The molecules of one request with where their answers go."""
+    """The molecules of one request with where their answer goes, which has a row for each that has no problem."""
 
     rows: int
     prepared: PreparedMolecules
-    done: asyncio.Future[list[RowAnswer]]
+    done: asyncio.Future[Answer]
 
 
 class QueueFullError(Exception):
@@ -44,36 +34,20 @@ class RequestQueue:
 
     Args:
         predictor: the model; its calibration is applied by the caller, as requests may ask for different levels.
+        readers: worker processes that read molecules.
         batch_rows: rows that are answered together, at most (a request with more is answered alone).
-        most_atoms: larger molecules get an error.
         most_waiting: rows in the queue beyond which requests are turned away.
-        workers: processes that read molecules.
-        seconds: time limit of one molecule.
     """
 
-    def __init__(
-        self,
-        predictor: Predictor,
-        *,
-        batch_rows: int,
-        most_atoms: int,
-        most_waiting: int,
-        workers: int,
-        seconds: float,
-    ) -> None:
-        self.predictor = replace(predictor, calibration=None)
+    def __init__(self, predictor: Predictor, readers: MoleculePool, *, batch_rows: int, most_waiting: int) -> None:
+        self.predictor, self.readers = replace(predictor, calibration=None), readers
         self.batch_rows = 1 if predictor.depends_on_batch else batch_rows
         self.most_waiting = most_waiting
         self.waiting = 0
         self.queue: asyncio.Queue[PendingRequest] = asyncio.Queue()
-        fitted = [Transform.from_json(stored) for stored in predictor.run.facts.transforms]
-        self.readers = MoleculePool(
-            fitted, workers, parents=predictor.run.facts.parents, seconds=seconds, most_atoms=most_atoms
-        )
-        self.thread = ThreadPoolExecutor(1, thread_name_prefix="predict")
 
-    async def ask(self, smiles: Sequence[str]) -> list[RowAnswer]:
-        """The answers of some rows, in their order."""
+    async def ask(self, smiles: Sequence[str]) -> tuple[Answer, dict[int, str]]:
+        """The answer of the molecules that can be read, in their order, and why the others cannot, by position."""
         if self.waiting and self.waiting + len(smiles) > self.most_waiting:
             raise QueueFullError
         self.waiting += len(smiles)
@@ -81,7 +55,7 @@ class RequestQueue:
             prepared = await self.read(smiles)
             job = PendingRequest(len(smiles), prepared, asyncio.get_running_loop().create_future())
             self.queue.put_nowait(job)
-            return await job.done
+            return await job.done, prepared.problems
         finally:
             self.waiting -= len(smiles)
 
@@ -97,18 +71,19 @@ class RequestQueue:
     async def work(self) -> None:
         """Answer without end; a failure goes to the requests that it concerns, and the next ones are answered."""
         loop = asyncio.get_running_loop()
-        while True:
-            jobs = await self.gather()
-            try:
-                answers = await loop.run_in_executor(self.thread, self.answer, jobs)
-            except (RuntimeError, ValueError, MemoryError) as error:
-                for job in jobs:
+        with ThreadPoolExecutor(1, thread_name_prefix="predict") as thread:
+            while True:
+                jobs = await self.gather()
+                try:
+                    answers = await loop.run_in_executor(thread, self.answer, jobs)
+                except (RuntimeError, ValueError, MemoryError) as error:
+                    for job in jobs:
+                        if not job.done.done():
+                            job.done.set_exception(error)
+                    continue
+                for job, answer in zip(jobs, answers, strict=True):
                     if not job.done.done():
-                        job.done.set_exception(error)
-                continue
-            for job, rows in zip(jobs, answers, strict=True):
-                if not job.done.done():
-                    job.done.set_result(rows)
+                        job.done.set_result(answer)
 
     async def gather(self) -> list[PendingRequest]:
         """The next job with those that come within a moment; jobs whose client has gone are dropped."""
@@ -124,37 +99,18 @@ class RequestQueue:
                 rows += job.rows
         return jobs
 
-    def answer(self, jobs: Sequence[PendingRequest]) -> list[list[RowAnswer]]:
-        """The answers of each request: of each row its answer, or the reason for none."""
-        graphs = join_graphs([job.prepared.graphs for job in jobs if job.prepared.graphs is not None])
-        whole = None if graphs is None else self.predictor.answer_prepared(graphs)
-        found, at = [], 0
-        for job in jobs:
-            rows = []
-            for row in range(job.rows):
-                problem = job.prepared.problems.get(row)
-                if problem is None:
-                    assert whole is not None, "every row has a graph or a problem"
-                    rows.append(RowAnswer(row_of(whole, at)))
-                    at += 1
-                else:
-                    rows.append(RowAnswer(None, problem))
-            found.append(rows)
+    def answer(self, jobs: Sequence[PendingRequest]) -> list[Answer]:
+        """The answer of each request."""
+        graphs = [job.prepared.graphs for job in jobs]
+        whole = self.predictor.answer_prepared(join_graphs([one for one in graphs if one is not None]))
+        found, start = [], 0
+        for one in graphs:
+            end = start + (0 if one is None else len(one))
+            found.append(whole.part(slice(start, end)))
+            start = end
         return found
-
-    def close(self) -> None:
-        """End the thread and the processes once they have finished what they do."""
-        self.thread.shutdown(wait=True, cancel_futures=True)
-        self.readers.stop()
 
 
 async def finished(futures: Iterable[Future[PreparedMolecules]]) -> None:
     """Wait until all have a result or an error; where nobody waits any more, they are cancelled."""
     await asyncio.gather(*map(asyncio.wrap_future, futures), return_exceptions=True)
-
-
-def row_of(answer: Answer, row: int) -> Answer:
-    """One row of an answer, without intervals."""
-    std = None if answer.std is None else np.asarray(answer.std[row : row + 1])
-    near = None if answer.near is None else answer.near.rows(slice(row, row + 1))
-    return Answer(answer.values[row : row + 1], [answer.picks[row]], std, near=near)

@@ -1,12 +1,14 @@
-"""What chemists report of predictions: RMSE, MAE and R², or ROC-AUC, PR-AUC and MCC, target by target."""
+"""What chemists report of predictions: RMSE, MAE and R², or ROC-AUC, PR-AUC and MCC, and errors by distance."""
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 import numpy as np
 
 from policylearn.data import Task
 from policylearn.data.packed import Array
-from policylearn.prediction.calibration import label_ids
+from policylearn.prediction.answer import Answer, compare, label_ids
 
 Scores = dict[str, float]
 NAMES = {
@@ -18,21 +20,16 @@ NAMES = {
     "mcc": "MCC",
     "accuracy": "accuracy",
 }
+PARTS = ("nearest", "middle", "farthest")
 
 
 def target_scores(task: Task, y: Array, values: Array) -> dict[str, Scores]:
     """The scores of each target; one that cannot be worked out, such as ROC-AUC of a single class, is left out.
 
-    Args:
-        task: what is predicted.
-        y: the truth as it is stored; NaN where it is not known.
-        values: numbers in the data's units, or probabilities.
-
-    Shapes:
-        y ``(R, K)`` or ``(R,)``, values ``(R, outputs)``.
+    The truth is as it is stored, NaN where it is not known, ``(R, K)`` or ``(R,)``; values ``(R, outputs)``.
     """
     if task.kind == "classes":
-        return {task.targets[0]: class_scores(label_ids(task, y)[:, 0], values)}
+        return {task.targets[0]: class_scores(label_ids(y)[:, 0], values)}
     truth = y.reshape(values.shape).astype(np.float64)
     found = {}
     for column, target in enumerate(task.targets):
@@ -94,3 +91,33 @@ def headline(task: Task, y: Array, values: Array) -> float | None:
         y, values = (y.reshape(values.shape) - shift) / scale, (values - shift) / scale
     found = [scores[task.metric] for scores in target_scores(task, y, values).values() if task.metric in scores]
     return float(np.mean(found)) if found else None
+
+
+@dataclass(frozen=True)
+class Third:
+    """The labels of a third of the rows, by their distance to the training molecules; see `Agreement`.
+
+    ``similarity`` holds the least and the largest; ``inside`` and ``widths`` are empty without intervals.
+    """
+
+    name: str
+    similarity: tuple[float, float]
+    errors: Array
+    inside: Array
+    widths: Array
+
+
+def thirds(task: Task, y: Array, answer: Answer) -> list[Third]:
+    """Three parts of equal size, by the distance to the training molecules; none where similarities are not known."""
+    near = answer.near
+    if near is None or not len(y) or np.isnan(near.similarity).any():
+        return []
+    known, *figures = compare(task, y, answer)
+    order = np.argsort(-near.similarity, kind="stable")
+    found = []
+    for name, rows in zip(PARTS, np.array_split(order, len(PARTS)), strict=True):
+        if len(rows):
+            ends = float(near.similarity[rows].min()), float(near.similarity[rows].max())
+            labels = [np.empty(0) if one is None else one[rows][known[rows]] for one in figures]
+            found.append(Third(name, ends, *labels))
+    return found

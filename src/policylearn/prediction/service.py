@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import math
-from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import asdict, dataclass
 from html import escape
@@ -14,42 +14,33 @@ from typing import Any
 from fastapi import FastAPI, HTTPException, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import HTMLResponse, JSONResponse
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from starlette.middleware.trustedhost import TrustedHostMiddleware
+from starlette.requests import ClientDisconnect
 
-from policylearn.data import DataError, Task
-from policylearn.prediction.answer_columns import YES
+from policylearn.data import DataError
+from policylearn.data.preparation import MoleculePool
+from policylearn.prediction.answer import Answer
+from policylearn.prediction.answer_columns import AnswerColumns, label_names
 from policylearn.prediction.calibration import LEVELS, USUAL
-from policylearn.prediction.predictor import Answer, Predictor
-from policylearn.prediction.request_queue import QueueFullError, RequestQueue, RowAnswer
+from policylearn.prediction.predictor import Predictor
+from policylearn.prediction.request_queue import QueueFullError, RequestQueue
 
 LONGEST_SMILES = 4000
-Message = MutableMapping[str, Any]
 
 
 @dataclass(frozen=True)
 class Limits:
-    """What a request may ask for.
+    """What a request may ask for, and what the service does at a time."""
 
-    Args:
-        rows: molecules of a request.
-        body: bytes of a request.
-        atoms: of a molecule.
-        seconds: until a request is given up.
-        waiting: rows of all requests together; beyond, clients are told to come back later.
-        batch_rows: rows that are answered together.
-        molecule_seconds: time limit of one molecule.
-        workers: processes that read molecules.
-    """
-
-    rows: int = 1000
-    body: int = 1_000_000
-    atoms: int = 250
-    seconds: float = 30.0
-    waiting: int = 20_000
-    batch_rows: int = 256
-    molecule_seconds: float = 5.0
-    workers: int = 2
+    rows: int = 1000  # molecules of a request
+    body: int = 1_000_000  # bytes of a request
+    atoms: int = 250  # of a molecule
+    seconds: float = 30.0  # until a request is given up
+    waiting: int = 20_000  # rows of all requests together; beyond, clients are told to come back later
+    batch_rows: int = 256  # that are answered together
+    molecule_seconds: float = 5.0  # time limit of one molecule
+    workers: int = 2  # processes that read molecules
 
     def __post_init__(self) -> None:
         for name, value in asdict(self).items():
@@ -93,39 +84,35 @@ LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
 
 
 def make_app(predictor: Predictor, limits: Limits | None = None, hosts: Sequence[str] = LOOPBACK) -> FastAPI:
-    """The service of one run.
+    """The service of one run on molecules.
 
-    Args:
-        predictor: of a run on molecules.
-        limits: of requests.
-        hosts: names that a request may address; any other is refused, so that a web page cannot reach the service
-            under a name of its own (DNS rebinding). "*" accepts all.
+    Requests may address it by one of ``hosts``; any other name is refused, so that a web page cannot reach it under a
+    name of its own (DNS rebinding). "*" accepts all.
     """
-    if predictor.run.facts.featuriser is None:
-        raise DataError(
-            f"{predictor.run.folder}: was trained on graphs and cannot read molecules, which a request holds"
-        )
-    limits = limits or Limits()
+    facts, limits = predictor.run.facts, limits or Limits()
+    if facts.featuriser is None:
+        raise DataError(f"{predictor.run.folder}: was trained on graphs, and requests hold molecules")
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        requests = app.state.requests = RequestQueue(
-            predictor,
-            batch_rows=limits.batch_rows,
-            most_atoms=limits.atoms,
-            most_waiting=limits.waiting,
-            workers=limits.workers,
+        readers = MoleculePool(
+            predictor.transforms,
+            limits.workers,
+            parents=facts.parents,
             seconds=limits.molecule_seconds,
+            most_atoms=limits.atoms,
         )
-        worker = asyncio.create_task(requests.work())
-        try:
-            yield
-        finally:
-            worker.cancel()
-            requests.close()
+        with readers:  # processes end once they have begun and finished what they do
+            rows = {"batch_rows": limits.batch_rows, "most_waiting": limits.waiting}
+            app.state.requests = RequestQueue(predictor, readers, **rows)
+            worker = asyncio.create_task(app.state.requests.work())
+            try:
+                yield
+            finally:
+                worker.cancel()
+                await asyncio.gather(worker, return_exceptions=True)
 
     app = FastAPI(title="policylearn", lifespan=lifespan, docs_url=None, redoc_url=None)
-    app.add_middleware(BodyLimit, limits=limits)
     app.add_middleware(TrustedHostMiddleware, allowed_hosts=list(hosts), www_redirect=False)
 
     @app.exception_handler(RequestValidationError)
@@ -152,54 +139,101 @@ def make_app(predictor: Predictor, limits: Limits | None = None, hosts: Sequence
         schema = escape(json.dumps(app.openapi(), indent=2))
         return HTMLResponse(f"<!doctype html><title>policylearn</title><h1>policylearn</h1><pre>{schema}</pre>")
 
-    @app.post("/predict")
-    async def predict(question: Question) -> Reply:
+    async def question_of(request: Request) -> Question:
+        """The body of a request, refused before it is read whole where it is too long or too slow."""
+        kind = request.headers.get("content-type", "").split(";")[0].strip().lower()
+        if kind != "application/json":  # without this a web page could send requests unasked
+            raise HTTPException(415, "send the request with Content-Type: application/json")
+        try:
+            body = await asyncio.wait_for(read_body(request, limits.body), limits.seconds)
+        except TimeoutError:
+            reason = f"the request did not arrive within {limits.seconds:g} s"
+            raise HTTPException(408, reason, {"Connection": "close"}) from None
+        except ClientDisconnect:
+            raise HTTPException(400, "the client has gone") from None
+        try:
+            return Question.model_validate(json.loads(body))
+        except ValidationError as error:
+            raise RequestValidationError([{**one, "loc": ("body", *one["loc"])} for one in error.errors()]) from None
+        except (ValueError, RecursionError) as error:
+            raise RequestValidationError([{"loc": ("body",), "msg": str(error)}]) from None
+
+    schema = {"application/json": {"schema": Question.model_json_schema()}}
+
+    @app.post("/predict", openapi_extra={"requestBody": {"content": schema, "required": True}})
+    async def predict(request: Request) -> Reply:
         """Answers to SMILES, row by row; a row that cannot be answered says why, and the others are answered."""
+        question = await question_of(request)
         if len(question.smiles) > limits.rows:
             raise HTTPException(413, f"{len(question.smiles)} rows; this service takes up to {limits.rows} per request")
         if question.interval not in LEVELS:
             raise HTTPException(422, f"'interval' must be one of {', '.join(map(str, LEVELS))}")
         short = [text if len(text) <= LONGEST_SMILES else "" for text in question.smiles]
         try:
-            rows = await asyncio.wait_for(app.state.requests.ask(short), limits.seconds)
+            answer, problems = await asyncio.wait_for(app.state.requests.ask(short), limits.seconds)
         except TimeoutError:
             raise HTTPException(504, f"no answer within {limits.seconds:g} s; send fewer rows") from None
         except QueueFullError:
             raise HTTPException(503, "too many rows wait; try again", {"Retry-After": "1"}) from None
-        return Reply(
-            rows=[
-                to_row(predictor, text, row, question.interval) for text, row in zip(question.smiles, rows, strict=True)
-            ]
-        )
+        bounded = predictor.with_intervals(answer, question.interval)
+        return Reply(rows=list(reply_rows(predictor, question.smiles, bounded, problems)))
 
     return app
 
 
-def to_row(predictor: Predictor, text: str, row: RowAnswer, level: float) -> Row:
-    """The reply to one molecule."""
-    if row.answer is None:
+async def read_body(request: Request, most: int) -> bytes:
+    """The whole body, or an error where it has more bytes than ``most``."""
+    body = bytearray()
+    async for part in request.stream():
+        body += part
+        if len(body) > most:
+            raise HTTPException(413, f"the request is longer than {most} bytes", {"Connection": "close"})
+    return bytes(body)
+
+
+def reply_rows(
+    predictor: Predictor, smiles: Sequence[str], answer: Answer, problems: Mapping[int, str]
+) -> Iterator[Row]:
+    """A row per molecule; the answer has rows for those without a problem."""
+    warnings = [] if predictor.domain is None or answer.near is None else predictor.domain.warnings(answer.near)
+    at = 0
+    for place, text in enumerate(smiles):
         if len(text) > LONGEST_SMILES:
-            return Row(
-                smiles=sendable(text[:80]) + "...", error=f"the SMILES is longer than {LONGEST_SMILES} characters"
-            )
-        return Row(smiles=sendable(text), error=sendable(row.error))
-    answer, task = predictor.with_intervals(row.answer, level), predictor.task
-    values = [float(value) for value in answer.values[0]]
-    found = Row(smiles=text, picks=answer.picks[0], predicted=predicted(task, values))
-    if task.kind == "classes":
-        found.probability = dict(zip(task.classes, values, strict=True))
-    elif task.kind == "binary":
-        found.probability = dict(zip(task.targets, values, strict=True))
+            reason = f"the SMILES is longer than {LONGEST_SMILES} characters"
+            yield Row(smiles=sendable(text[:80]) + "...", error=reason)
+        elif place in problems:
+            yield Row(smiles=sendable(text), error=sendable(problems[place]))
+        else:
+            row = reply_row(predictor, text, answer, at)
+            row.warning = (warnings[at] or None) if warnings else None
+            yield row
+            at += 1
+
+
+def reply_row(predictor: Predictor, text: str, answer: Answer, at: int) -> Row:
+    """The reply to one molecule."""
+    task = predictor.task
+    values = answer.values[at].tolist()
+    row = Row(smiles=text, picks=answer.picks[at])
+    if task.kind == "regression":
+        row.predicted = dict(zip(task.targets, values, strict=True))
+    else:
+        named = AnswerColumns(task).likeliest(answer.values[at])
+        row.predicted = dict(zip(task.targets, named, strict=True))
+        row.probability = dict(zip(task.classes if task.kind == "classes" else task.targets, values, strict=True))
     if answer.std is not None:
-        found.std = [float(value) for value in answer.std[0]]
-    found.lower, found.upper = bounds(task, answer.lower), bounds(task, answer.upper)
-    found.labels = label_names(task, answer)
-    if predictor.domain is not None and answer.near is not None:
-        similarity = float(answer.near.similarity[0])
-        found.similarity = similarity if math.isfinite(similarity) else None
-        found.unseen = float(answer.near.unseen[0])
-        found.warning = predictor.domain.warnings(answer.near)[0] or None
-    return found
+        row.std = answer.std[at].tolist()
+    if answer.lower is not None and answer.upper is not None:
+        row.lower, row.upper = (
+            {target: finite(end) for target, end in zip(task.targets, ends[at].tolist(), strict=True)}
+            for ends in (answer.lower, answer.upper)
+        )
+    if answer.labels is not None:
+        sets = [label_names(task, fits) for fits in answer.labels[at]]
+        row.labels = dict(zip(task.targets, sets, strict=True))
+    if answer.near is not None:
+        row.similarity, row.unseen = finite(float(answer.near.similarity[at])), float(answer.near.unseen[at])
+    return row
 
 
 def sendable(text: str) -> str:
@@ -207,35 +241,9 @@ def sendable(text: str) -> str:
     return text.encode("utf-8", "replace").decode()
 
 
-def predicted(task: Task, values: list[float]) -> dict[str, float | str]:
-    """Numbers, or the names of the likeliest labels."""
-    if task.kind == "regression":
-        return dict(zip(task.targets, values, strict=True))
-    if task.kind == "classes":
-        return {task.targets[0]: task.classes[values.index(max(values))]}
-    names = task.classes or ("0", "1")
-    return {target: names[value >= YES] for target, value in zip(task.targets, values, strict=True)}
-
-
-def bounds(task: Task, ends: Any) -> dict[str, float | None] | None:
-    """One end of the interval of each target; null where it is infinite."""
-    if ends is None:
-        return None
-    return {
-        target: float(value) if math.isfinite(value) else None
-        for target, value in zip(task.targets, ends[0], strict=True)
-    }
-
-
-def label_names(task: Task, answer: Answer) -> dict[str, list[str]] | None:
-    """The labels in the set of each target."""
-    if answer.labels is None:
-        return None
-    names = task.classes or ("0", "1")
-    return {
-        target: [name for name, fit in zip(names, fits, strict=True) if fit]
-        for target, fits in zip(task.targets, answer.labels[0], strict=True)
-    }
+def finite(value: float) -> float | None:
+    """The value, or None where JSON has none."""
+    return value if math.isfinite(value) else None
 
 
 def about(predictor: Predictor, limits: Limits) -> dict[str, Any]:
@@ -252,53 +260,3 @@ def about(predictor: Predictor, limits: Limits) -> dict[str, Any]:
         "limits": asdict(limits),
         "versions": facts.versions,
     }
-
-
-class BodyLimit:
-    """Reads the body before anything else does, and refuses one that is too long or too slow.
-
-    Args:
-        app: what comes after.
-        limits: bytes and seconds.
-    """
-
-    def __init__(self, app: Any, limits: Limits) -> None:
-        self.app, self.limits = app, limits
-
-    async def __call__(
-        self, scope: Message, receive: Callable[[], Awaitable[Message]], send: Callable[[Message], Awaitable[None]]
-    ) -> None:
-        """Serve one request."""
-        if scope["type"] != "http":
-            await self.app(scope, receive, send)
-            return
-        try:
-            body = await asyncio.wait_for(self.read(receive), self.limits.seconds)
-        except TimeoutError:
-            body, refusal = None, (408, f"the request did not arrive within {self.limits.seconds:g} s")
-        else:
-            refusal = (413, f"the request is longer than {self.limits.body} bytes")
-        if body is None:
-            await JSONResponse({"error": refusal[1]}, refusal[0], {"Connection": "close"})(scope, receive, send)
-            return
-        held: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
-
-        async def replay() -> Message:
-            return held.pop() if held else await receive()
-
-        await self.app(scope, replay, send)
-
-    async def read(self, receive: Callable[[], Awaitable[Message]]) -> bytes | None:
-        """The whole body; None where it is too long."""
-        parts: list[bytes] = []
-        size = 0
-        while True:
-            message = await receive()
-            if message["type"] == "http.disconnect":
-                return b"".join(parts)
-            parts.append(message.get("body", b""))
-            size += len(parts[-1])
-            if size > self.limits.body:
-                return None
-            if not message.get("more_body", False):
-                return b"".join(parts)

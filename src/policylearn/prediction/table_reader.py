@@ -2,65 +2,51 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterator
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from itertools import islice
+from pathlib import Path
 
 import numpy as np
+import torch
 
-from policylearn.data import PackedGraphs, join_graphs, take_graphs
-from policylearn.data.convert import TableRow, TableRows
+from policylearn.data import DataError, PackedGraphs, take_graphs
+from policylearn.data.convert import TableRows, open_rows
 from policylearn.data.packed import Array
-from policylearn.data.preparation import PreparedMolecules, prepare_in_order, prepare_molecules
-from policylearn.data.transforms import Transform
+from policylearn.data.preparation import PreparedMolecules, prepare_in_order
 from policylearn.prediction.predictor import Predictor
 
-MOST_ROWS = 4096
-"""Rows held back for a batch to fill; among very many bad rows a batch is cut before it is full."""
+MOST_GRAPHS = 4096
+"""Packed graphs that are answered together."""
 CHUNK = 512
 """Rows that a process prepares at a time: with descriptors two or three seconds of work."""
+TOGETHER = 64
+"""Batches of a block, for models that look at the whole batch."""
 
 
 @dataclass(frozen=True)
 class Block:
-    """Some rows of the input with the graphs of those that are good.
+    """Some rows of the input with the graphs of those that are good."""
 
-    Args:
-        cells: what each row keeps of the input.
-        errors: why a row cannot be predicted on; empty where it can.
-        graphs: of the good ones, ready for the model; None where there are none.
-        owners: which of them each row of the model's answer belongs to.
-        answers: which row of the answer each good row gets.
-        position: how far the input has been read, in bytes (a table) or graphs (a packed file).
-    """
-
-    cells: list[list[str]]
-    errors: list[str]
-    graphs: PackedGraphs | None
-    owners: Array
-    answers: Array
-    position: int
+    cells: list[list[str]]  # what each row keeps of the input
+    errors: list[str]  # why a row cannot be predicted on; empty where it can
+    graphs: PackedGraphs | None  # of the good ones, ready for the model; None where there are none
+    owners: Array  # which of them each row of the model's answer belongs to
+    answers: Array  # which row of the answer each good row gets
+    position: int  # how far the input has been read, in bytes (a table) or graphs (a packed file)
 
 
 @dataclass
 class Chunk:
-    """Rows of a table whose molecules are still to be read; a SMILES that stands there twice is read once.
+    """Rows of a table whose molecules are still to be read."""
 
-    Args:
-        cells: what each row keeps of the input.
-        errors: what is known to be wrong with a row before its molecule is read; empty where nothing is.
-        lines: of the file.
-        smiles: the different ones, in order.
-        owners: which of them each row has; -1 where it has none.
-        position: how far the input has been read, in bytes.
-    """
-
-    cells: list[list[str]]
-    errors: list[str]
-    lines: list[int]
-    smiles: list[str]
-    owners: list[int]
-    position: int
+    cells: list[list[str]]  # what each row keeps of the input
+    errors: list[str]  # what is known to be wrong with a row before its molecule is read
+    lines: list[int]  # of the file
+    smiles: list[str]  # the molecules to be read, in order
+    owners: list[int]  # which of them each row has; -1 where it has none
+    position: int  # how far the input has been read, in bytes
 
     def block(self, prepared: PreparedMolecules) -> Block:
         """The rows with their molecules."""
@@ -75,111 +61,88 @@ class Chunk:
         return Block(self.cells, errors, prepared.graphs, graphs, np.array(answers, dtype=np.int64), self.position)
 
 
-def read_chunks(rows: TableRows, size: int) -> Iterator[Chunk]:
-    """The rows of a table, so many at a time.
+@contextmanager
+def open_blocks(
+    predictor: Predictor, source: Path, smiles: str | None, workers: int
+) -> Iterator[tuple[list[str], Iterator[Block]]]:
+    """The columns and the blocks of a table of SMILES or of a packed ``.npz``, for the length of the block."""
+    if source.suffix == ".npz":
+        graphs = PackedGraphs.load(source)
+        header = ["graph"] + ["node"] * (predictor.task.level == "node") + ["smiles"] * (graphs.smiles is not None)
+        yield header, graph_blocks(predictor, graphs)
+        return
+    with (
+        open_rows(source, smiles=molecule_column(predictor, source, smiles)) as rows,
+        # Closed here, and not when it is collected: then its processes end where an error leaves this block.
+        closing(table_blocks(predictor, rows, workers)) as blocks,
+        threads_beside(workers),
+    ):
+        yield rows.header, blocks
 
-    Args:
-        rows: the table, opened with its column of molecules.
-        size: rows of a chunk.
-    """
-    column, width = rows.smiles or "smiles", len(rows.header)
-    for some in batched_rows(rows, size):
-        places: dict[str, int] = {}
-        owners = [-1 if row.problem else places.setdefault(row.fields[column], len(places)) for row in some]
+
+def molecule_column(predictor: Predictor, source: Path, smiles: str | None) -> str:
+    """The column of molecules of a table: as it was said, or as in training."""
+    if predictor.run.facts.featuriser is None:
+        raise DataError(f"{source}: the run was trained on graphs and cannot read molecules; give a packed .npz")
+    return smiles or predictor.run.config.data.smiles
+
+
+@contextmanager
+def threads_beside(workers: int) -> Iterator[None]:
+    """A block in which the model has the threads that reading processes leave: more would wait for each other."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(max(1, before - workers) if workers > 1 else before)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
+def read_chunks(rows: TableRows, size: int, *, repeats: bool = False) -> Iterator[Chunk]:
+    """The rows of a table, so many at a time; ``repeats`` reads a SMILES twice that stands twice in a chunk."""
+    column, width, each = rows.smiles or "smiles", len(rows.header), iter(rows)
+    while some := list(islice(each, size)):
+        places: dict[tuple[str, int], int] = {}
+        owners = [
+            -1 if row.problem else places.setdefault((row.fields[column], row.line if repeats else 0), len(places))
+            for row in some
+        ]
         yield Chunk(
             cells=[[*row.cells, *[""] * width][:width] for row in some],
             errors=[f"line {row.line}: {row.problem}" if row.problem else "" for row in some],
             lines=[row.line for row in some],
-            smiles=list(places),
+            smiles=[text for text, _ in places],
             owners=owners,
             position=rows.position,
         )
 
 
-def batched_rows(rows: TableRows, size: int) -> Iterator[list[TableRow]]:
-    """Lists of so many rows; the last may be shorter."""
-    each = iter(rows)
-    while some := list(islice(each, size)):
-        yield some
-
-
-def prepared_blocks(
-    rows: TableRows, transforms: Sequence[Transform], workers: int, *, parents: bool
-) -> Generator[Block]:
+def table_blocks(predictor: Predictor, rows: TableRows, workers: int) -> Generator[Block]:
     """The rows of a table in blocks, prepared by several processes, in order.
 
-    Args:
-        rows: the table, opened with its column of molecules.
-        transforms: of the run.
-        workers: processes.
-        parents: as in `prepare_molecules`.
+    A model that looks at the whole batch gets blocks of whole batches.
     """
-    chunks = read_chunks(rows, CHUNK)
+    whole = predictor.depends_on_batch
+    chunks = read_chunks(rows, TOGETHER * predictor.batch_size(None) if whole else CHUNK, repeats=whole)
+    transforms, parents = predictor.transforms, predictor.run.facts.parents
     for chunk, prepared in prepare_in_order(chunks, lambda chunk: chunk.smiles, transforms, workers, parents=parents):
         yield chunk.block(prepared)
 
 
-def molecule_blocks(predictor: Predictor, rows: TableRows, size: int) -> Generator[Block]:
-    """The rows of a table in blocks of ``size`` good molecules each, for a model that looks at the whole batch.
-
-    Args:
-        predictor: the model.
-        rows: the table, opened with its column of molecules.
-        size: molecules of a block.
-    """
-    cells: list[list[str]] = []
-    errors: list[str] = []
-    molecules: list[PackedGraphs] = []
-    column = rows.smiles or "smiles"
-
-    def block() -> Block:
-        joined, each = join_graphs(molecules), np.arange(len(molecules))
-        graphs = None if joined is None else predictor.prepare(joined)
-        return Block(cells, errors, graphs, each, each, rows.position)
-
-    for row in rows:
-        cells.append([*row.cells, *[""] * len(rows.header)][: len(rows.header)])
-        problem = row.problem
-        if not problem:
-            read = prepare_molecules([row.fields[column]], (), predictor.run.facts.parents)
-            problem = read.problems.get(0, "")
-            molecules += [] if read.graphs is None else [read.graphs]
-        errors.append(f"line {row.line}: {problem}" if problem else "")
-        if len(molecules) == size or len(cells) == max(MOST_ROWS, 2 * size):
-            yield block()
-            cells, errors, molecules = [], [], []
-    if cells:
-        yield block()
-
-
-def graph_blocks(
-    predictor: Predictor, graphs: PackedGraphs, size: int, smiles: Sequence[str] | None
-) -> Iterator[Block]:
-    """Packed graphs in blocks of ``size`` good ones each; node-level tasks have a row per node.
-
-    Args:
-        predictor: says which graphs are good.
-        graphs: all of them.
-        size: graphs of a block.
-        smiles: what they were made from, where that is known.
-    """
+def graph_blocks(predictor: Predictor, graphs: PackedGraphs) -> Iterator[Block]:
+    """Packed graphs in blocks; node-level tasks have a row per node. See `table_blocks`."""
     misfits = predictor.misfits(graphs)
     per_node = predictor.task.level == "node"
-    start, good = 0, 0
-    for end in range(1, len(graphs) + 1):
-        good += end - 1 not in misfits
-        if good < size and end < len(graphs) and end - start < max(MOST_ROWS, 2 * size):
-            continue
-        chosen = range(start, end)
-        fine = [graph for graph in chosen if graph not in misfits]
+    size = TOGETHER * predictor.batch_size(None) if predictor.depends_on_batch else MOST_GRAPHS
+    for start in range(0, len(graphs), max(1, size)):
+        chosen = range(start, min(start + size, len(graphs)))
         cells, errors = [], []
         for graph in chosen:
-            kept = [smiles[graph]] if smiles is not None else []
+            kept = [] if graphs.smiles is None else [graphs.smiles[graph]]
             nodes = [[str(node)] for node in range(graphs.num_nodes[graph])] if per_node else [[]]
             cells += [[str(graph), *node, *kept] for node in nodes]
             errors += [f"graph {graph}: {misfits[graph]}" if graph in misfits else ""] * len(nodes)
-        counts = graphs.num_nodes[fine] if per_node else np.ones(len(fine), dtype=np.int64)
-        packed = predictor.prepare(take_graphs(graphs, fine)) if fine else None
-        owners = np.repeat(np.arange(len(fine)), counts)
-        yield Block(cells, errors, packed, owners, np.arange(len(owners)), end)
-        start, good = end, 0
+        good = [graph for graph in chosen if graph not in misfits]
+        packed = predictor.prepare(take_graphs(graphs, good)) if good else None
+        owners = np.repeat(np.arange(len(good)), graphs.num_nodes[good] if per_node else 1)
+        yield Block(cells, errors, packed, owners, np.arange(len(owners)), chosen.stop)

@@ -6,19 +6,16 @@ Trees are kept as plain arrays, so that a run folder needs neither LightGBM nor 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
-from safetensors import SafetensorError, safe_open
-from safetensors.numpy import save_file
 
 from policylearn.data import PackedGraphs, Task
-from policylearn.data.atomic import replacing
 from policylearn.data.packed import Array
 from policylearn.prediction.kernel_model import features_of, targets_by_output
-from policylearn.settings.run_files import RunError
+from policylearn.prediction.stored_arrays import read_arrays, reading, save_arrays
 
 TREES = "trees.safetensors"
 COLUMNS = 1024
@@ -43,37 +40,28 @@ CHUNK = 512
 
 @dataclass(frozen=True)
 class TreeModel:
-    """Boosted trees of all outputs of a task, their nodes side by side; a leaf leads to itself.
-
-    Args:
-        kind: of the task.
-        columns: of the fingerprint that are read after the descriptors, ``(C,)``.
-        roots: the first node of each tree, ``(trees,)``.
-        output: of each tree, ``(trees,)``.
-        feature: that a node looks at, ``(nodes,)``.
-        threshold: up to which the left branch is taken.
-        left: the next node up to the threshold.
-        right: the next node beyond it.
-        value: of a leaf.
-        outputs: how many there are, ``(1,)``.
-    """
+    """Boosted trees of all outputs of a task, their nodes side by side; a leaf leads to itself."""
 
     name: ClassVar[str] = "trees"
 
-    kind: str
-    columns: Array
-    roots: Array
-    output: Array
-    feature: Array
-    threshold: Array
-    left: Array
-    right: Array
-    value: Array
-    outputs: Array
+    kind: str  # of the task
+    columns: Array  # of the fingerprint that are read after the descriptors, (C,)
+    roots: Array  # the first node of each tree, (trees,)
+    output: Array  # of each tree, (trees,)
+    feature: Array  # that a node looks at, (nodes,)
+    threshold: Array  # up to which the next node is the left one, (nodes,)
+    left: Array  # (nodes,)
+    right: Array  # (nodes,)
+    value: Array  # of a leaf, (nodes,)
+    outputs: Array  # how many there are, (1,)
 
     def predict(self, graphs: PackedGraphs) -> Array:
         """Numbers, or probabilities, of molecules that carry fingerprints and descriptors, ``(G, outputs)``."""
-        return answer(self.kind, self.scores(tree_inputs(graphs, self.columns)))
+        scores = self.scores(tree_inputs(graphs, self.columns))
+        if self.kind == "regression":
+            return scores
+        chances: Array = 1 / (1 + np.exp(-scores))
+        return chances / chances.sum(axis=1, keepdims=True) if self.kind == "classes" else chances
 
     def scores(self, x: Array) -> Array:
         """The sum of the leaves that each row reaches, ``(R, D) -> (R, outputs)``."""
@@ -89,10 +77,9 @@ class TreeModel:
         return found
 
     def save(self, folder: Path) -> None:
-        """Write it into a run folder, as plain arrays."""
-        arrays = {name: np.ascontiguousarray(one) for name, one in asdict(self).items() if name != "kind"}
-        with replacing(folder / TREES) as part:
-            save_file(arrays, part, metadata={"kind": self.kind})
+        """Write it into a run folder."""
+        arrays = {name: one for name, one in asdict(self).items() if name != "kind"}
+        save_arrays(folder / TREES, arrays, {"kind": self.kind})
 
     @staticmethod
     def load(folder: Path) -> TreeModel | None:
@@ -100,29 +87,18 @@ class TreeModel:
         path = folder / TREES
         if not path.is_file():
             return None
-        try:
-            with safe_open(path, framework="numpy") as file:
-                arrays = {one.name: file.get_tensor(one.name) for one in fields(TreeModel) if one.name != "kind"}
-                found = TreeModel(file.metadata()["kind"], **arrays)
-        except (SafetensorError, OSError, KeyError) as error:
-            raise RunError(f"{path}: cannot be read ({error}); train again or restore the file") from error
-        nodes = np.arange(len(found.value))
-        onward = np.stack([found.left, found.right])
-        leaf = (onward == nodes).all(axis=0)
-        if not ((onward > nodes) | leaf).all() or onward.max(initial=0) >= len(nodes):  # else a row could go in circles
-            raise RunError(f"{path}: holds branches that lead nowhere; train again or restore the file")
-        return found
+        with reading(path):
+            arrays, facts = read_arrays(path)
+            found = TreeModel(facts["kind"], **arrays)
+            nodes, onward = np.arange(len(found.value)), np.stack([found.left, found.right])
+            leaf = (onward == nodes).all(axis=0)
+            if not ((onward > nodes) | leaf).all() or onward.max(initial=0) >= len(nodes):  # a row could go in circles
+                raise ValueError("it holds branches that lead nowhere")
+            return found
 
 
 def fit_trees(task: Task, graphs: PackedGraphs, rows: Array, *, seed: int = 0) -> TreeModel:
-    """Fit boosted trees, one model per output.
-
-    Args:
-        task: what is predicted.
-        graphs: molecules with fingerprints, descriptors and targets.
-        rows: which of them to learn from.
-        seed: of the trees.
-    """
+    """Fit boosted trees to some rows of molecules with fingerprints, descriptors and targets, one model per output."""
     lightgbm = import_lightgbm()
     columns = most_varied(features_of(graphs)[0][rows])
     x = tree_inputs(graphs, columns)[rows]
@@ -139,18 +115,10 @@ def fit_trees(task: Task, graphs: PackedGraphs, rows: Array, *, seed: int = 0) -
             output.append(at)
             nodes += nodes_of(tree["tree_structure"], len(nodes))
     feature, threshold, left, right, value = (np.array(one) for one in zip(*nodes, strict=True))
-    return TreeModel(
-        kind=task.kind,
-        columns=columns.astype(np.int32),
-        roots=np.array(roots, np.int32),
-        output=np.array(output, np.int32),
-        feature=feature.astype(np.int32),
-        threshold=threshold,
-        left=left.astype(np.int32),
-        right=right.astype(np.int32),
-        value=value,
-        outputs=np.array([targets.shape[1]], np.int32),
-    )
+    of_nodes = {"feature": feature, "left": left, "right": right}
+    whole = of_nodes | {"columns": columns, "roots": roots, "output": output, "outputs": [targets.shape[1]]}
+    integers = {name: np.array(one, np.int32) for name, one in whole.items()}
+    return TreeModel(task.kind, threshold=threshold, value=value, **integers)
 
 
 def import_lightgbm() -> Any:
@@ -186,11 +154,3 @@ def most_varied(counts: Array) -> Array:
     """The columns whose logarithms vary most, in their order."""
     spread = np.log1p(counts, dtype=np.float32).var(axis=0)
     return np.sort(np.argsort(-spread, kind="stable")[:COLUMNS])
-
-
-def answer(kind: str, scores: Array) -> Array:
-    """Numbers as they are, probabilities of labels, and of classes such that they add up to one."""
-    if kind == "regression":
-        return scores
-    chances: Array = 1 / (1 + np.exp(-scores))
-    return chances / chances.sum(axis=1, keepdims=True) if kind == "classes" else chances

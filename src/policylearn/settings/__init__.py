@@ -1,44 +1,5 @@
 """What a run is, as typed plain values: declared, read, changed, compared and written. Nothing here needs torch."""
 
-from policylearn.settings.choices import (
-    ConvName,
-    CopyPooling,
-    GraphReadout,
-    Level,
-    NodePooling,
-    NormKind,
-    PoolingOrder,
-)
-from policylearn.settings.run_config import (
-    DataConfig,
-    FitConfig,
-    OptimConfig,
-    RunConfig,
-    SplitName,
-    changed,
-    read_config,
-    to_yaml,
-    with_setting,
-)
-from policylearn.settings.schema import ConfigError, Settings
+import lazy_loader
 
-__all__ = [
-    "ConfigError",
-    "ConvName",
-    "CopyPooling",
-    "DataConfig",
-    "FitConfig",
-    "GraphReadout",
-    "Level",
-    "NodePooling",
-    "NormKind",
-    "OptimConfig",
-    "PoolingOrder",
-    "RunConfig",
-    "Settings",
-    "SplitName",
-    "changed",
-    "read_config",
-    "to_yaml",
-    "with_setting",
-]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -13,3 +13,5 @@ Level = Literal["graph", "node"]
 """Whether a prediction belongs to a graph or to a node."""
 PoolingOrder = Literal["copies", "nodes"]
 ConvName = Literal["gin", "gcn", "sage", "gatv2"]
+POLICY_LEARN = "policy-learn"
+"""The model that is trained where none is named."""

@@ -16,7 +16,7 @@ MACHINE_SETTINGS = (
     "fit.threads",
     "fit.logger",
     "fit.checkpoint_seconds",
-    "fit.check_memory",
+    "fit.check_memory",  # of 0.2
 )
 """Where and how a run is made; two runs that differ in nothing else are the same."""
 
@@ -24,8 +24,7 @@ MACHINE_SETTINGS = (
 def flat(config: Any) -> dict[str, Any]:
     """The settings that make a run what it is, by dotted name; those of the model stand without ``system.``.
 
-    Args:
-        config: settings with those of the model written out (`models.complete`), or nested mappings.
+    The configuration has the settings of the model written out (`models.complete`), or is a nested mapping.
     """
     found: dict[str, Any] = {}
 

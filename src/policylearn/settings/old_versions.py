@@ -1,11 +1,11 @@
-"""Configurations that versions before 0.2.0 wrote, in today's form."""
+"""Configurations that earlier versions wrote, in today's form."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
-from policylearn.settings.run_config import POLICY_LEARN
+from policylearn.settings.choices import POLICY_LEARN
 from policylearn.settings.schema import ConfigError
 
 OLD_NAME = "policy"
@@ -27,18 +27,20 @@ OF_POLICY: dict[str, tuple[str, ...]] = {
 OF_ESTIMATOR = {"straight_through": {"tau": "tau"}, "gapped": {"tau": "tau"}, "imle": {"imle_strength": "strength"}}
 REMOVED = {"shared": False, "marks_per_copy": 1, "prior": None, "stop_below": None}
 """Options that are gone, with the value at which they did nothing."""
+REMOVED_FROM_FIT = ("check_memory",)
+"""Settings of 0.2 that did nothing to a run."""
 REPLACED = {"rloo": "reinforce", "gapped": "straight_through"}
 """Estimators that are gone; they play no part in a prediction."""
 
 
 def upgraded(content: Mapping[str, Any], *, estimator: bool = False) -> dict[str, Any]:
-    """A configuration of a version before 0.2.0 in today's form; one of today stays as it is.
+    """A configuration of an earlier version in today's form; one of today stays as it is.
 
     Args:
         content: as the file holds it.
         estimator: put another estimator in place of one that is gone, which a run that predicts does not need.
     """
-    found = dict(content)
+    found = without_removed(content)
     if "selection" not in found and found.get("model", OLD_NAME) != OLD_NAME:
         return found
     if found.get("model", OLD_NAME) != OLD_NAME:
@@ -50,6 +52,14 @@ def upgraded(content: Mapping[str, Any], *, estimator: bool = False) -> dict[str
     if bag.get("rule", "mark") != "ego":
         bag.pop("hops", None)
     return found | {"bag": bag}
+
+
+def without_removed(content: Mapping[str, Any]) -> dict[str, Any]:
+    """A configuration without settings that are gone and changed nothing about a run."""
+    fit = content.get("fit")
+    if not isinstance(fit, Mapping):
+        return dict(content)
+    return {**content, "fit": {key: value for key, value in fit.items() if key not in REMOVED_FROM_FIT}}
 
 
 def _selection(selection: Mapping[str, Any], replace_estimator: bool) -> dict[str, Any]:

@@ -8,6 +8,8 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
+from policylearn.settings.choices import POLICY_LEARN as POLICY_LEARN
+from policylearn.settings.old_versions import without_removed
 from policylearn.settings.schema import (
     AboveZero,
     Amount,
@@ -35,9 +37,6 @@ OptimizerName = Literal["adam", "adamw", "sgd"]
 ScheduleName = Literal["step", "milestones", "cosine", "plateau"]
 AtLeastThree = Annotated[int, msgspec.Meta(ge=3)]
 Decay = Annotated[float, msgspec.Meta(gt=0, le=1)]
-
-POLICY_LEARN = "policy-learn"
-"""The model that is trained where none is named."""
 
 
 class DataConfig(Settings, frozen=True):
@@ -158,8 +157,6 @@ class FitConfig(Settings, frozen=True):
     """Where to log besides the run folder's own history.csv; each needs the package's extra of that name."""
     checkpoint_seconds: Amount = 10.0
     """Least time between two checkpoints; one is written at the end in any case."""
-    check_memory: bool = True
-    """Refuse to begin where a step needs more memory than is free, as estimated from a few graphs."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -203,8 +200,11 @@ def changed(base: RunConfig, content: Mapping[str, Any], source: str = "the conf
     own = {key: value for key, value in content.items() if key in RunConfig.__struct_fields__}
     of_model = {key: value for key, value in content.items() if key not in own}
     try:
+        system = own.get("system", {})
+        if not isinstance(system, Mapping):
+            raise ConfigError(f"'system' must hold the settings of the model (got {system!r}); or leave it out")
         if of_model:
-            own["system"] = merged(own.get("system", {}), of_model)
+            own["system"] = merged(system, of_model)
         return put(base, own)
     except ConfigError as error:
         raise ConfigError(f"{source}: {error}") from None
@@ -218,7 +218,7 @@ def with_setting(base: RunConfig, key: str, value: Any) -> RunConfig:
 def read_config(path: str | Path, base: RunConfig | None = None) -> RunConfig:
     """A configuration from a YAML file; what it does not say is as in ``base``, or by default."""
     path = Path(path)
-    return changed(RunConfig() if base is None else base, read_yaml(path), str(path))
+    return changed(RunConfig() if base is None else base, without_removed(read_yaml(path)), str(path))
 
 
 def read_yaml(path: Path) -> dict[str, Any]:

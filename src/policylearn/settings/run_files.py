@@ -13,17 +13,9 @@ from policylearn.settings.schema import ConfigError
 
 FORMAT = 4
 """Of the files of a run folder: 3 counts epochs from 1, 4 keeps the settings of the model under 'system'."""
-FROM_ONE, ONE_KIND_OF_MODEL = 3, 4
-WEIGHTS, CONFIG, METRICS, HISTORY, FACTS, CURVES = (
-    "model.safetensors",
-    "config.yaml",
-    "metrics.json",
-    "history.csv",
-    "run.json",
-    "curves.png",
-)
-
-
+FROM_ONE = 3
+WEIGHTS, CONFIG, METRICS, HISTORY = "model.safetensors", "config.yaml", "metrics.json", "history.csv"
+FACTS = "run.json"
 ENSEMBLE = "ensemble.json"
 """Names the members of a finished ensemble; a folder without it holds one run, folds, or nothing that has finished."""
 
@@ -34,14 +26,7 @@ class RunError(ValueError):
 
 @dataclass(frozen=True)
 class RunFiles:
-    """What a run folder says.
-
-    Args:
-        folder: where it is.
-        config: the run.
-        facts: what else it remembers, as written.
-        metrics: what came out; empty where it has not finished.
-    """
+    """What a run folder says; ``metrics`` are empty where the run has not finished."""
 
     folder: Path
     config: RunConfig
@@ -68,23 +53,18 @@ def read_run_files(folder: str | Path) -> RunFiles:
             " install a newer policylearn"
         )
     content = read_yaml(folder / CONFIG)
-    if facts.get("format", 0) < ONE_KIND_OF_MODEL:
-        facts.setdefault("depends_on_batch", _depended_on_batch(content))
-        try:
-            content = upgraded(content, estimator=True)
-        except ConfigError as error:
-            raise RunError(f"{folder}: {error}") from None
+    if "depends_on_batch" not in facts:
+        facts["depends_on_batch"] = _depended_on_batch(content)
+    try:
+        content = upgraded(content, estimator=True)
+    except ConfigError as error:
+        raise RunError(f"{folder}: {error}") from None
     config = changed(RunConfig(), content, str(folder / CONFIG))
     return RunFiles(folder, config, facts, read_metrics(folder, facts))
 
 
 def read_metrics(folder: Path, facts: dict[str, Any]) -> dict[str, Any]:
-    """What came out, epochs counted from 1; empty where the run has not finished.
-
-    Args:
-        folder: of the run, or of its folds.
-        facts: of the run, or of one of its folds.
-    """
+    """What came out, epochs counted from 1; empty where the run has not finished. ``facts`` may be those of a fold."""
     if not (folder / METRICS).exists():
         return {}
     metrics = _read_json(folder / METRICS)
@@ -94,13 +74,7 @@ def read_metrics(folder: Path, facts: dict[str, Any]) -> dict[str, Any]:
 
 
 def batch_warning(folder: Path, config: RunConfig, batch_size: int) -> str:
-    """What to say of a model whose outputs depend on the batch.
-
-    Args:
-        folder: of the run.
-        config: the run.
-        batch_size: of its evaluation.
-    """
+    """What to say of a model whose outputs depend on the batch."""
     return (
         f"{folder}: norms or draws of the model '{config.model}' look at the whole batch, so each prediction depends on"
         f" the other graphs of its batch; batches are cut in the order of the input, {batch_size} graphs each as in the"

@@ -8,12 +8,12 @@ from .fitting import Fitted as Fitted
 from .fitting import fit as fit
 from .folds import FittedFolds as FittedFolds
 from .folds import train as train
-from .members import load_members as load_members
 from .presets import preset as preset
 from .presets import run_config as run_config
 from .reevaluation import Reevaluation as Reevaluation
 from .reevaluation import reevaluate as reevaluate
 from .runs import Run as Run
 from .runs import RunFacts as RunFacts
+from .runs import load_members as load_members
 from .runs import load_run as load_run
 from .runs import make_model as make_model

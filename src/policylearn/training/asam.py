@@ -34,12 +34,12 @@ class Asam(Optimizer):
         self.param_groups, self.state = base.param_groups, base.state
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """One step; ``closure`` clears the gradients, works out the loss and its gradients, and returns the loss.
+        """One step; ``closure`` clears the gradients, computes the loss and its gradients, and returns the loss.
 
-        Gives the loss of the second pass.
+        Returns the loss of the second pass.
         """
         if closure is None:
-            raise ValueError("ASAM needs a closure that works out the loss and its gradients: step(closure)")
+            raise ValueError("ASAM needs a closure that computes the loss and its gradients: step(closure)")
         with torch.enable_grad():
             closure()
         moved = self._climb()
@@ -62,18 +62,15 @@ class Asam(Optimizer):
 
     @torch.no_grad()
     def _climb(self) -> list[tuple[Tensor, Tensor]]:
-        """Move the weights uphill; gives each with what it was."""
+        """Move the weights uphill; returns each with what it was."""
         weights = [weight for group in self.param_groups for weight in group["params"] if weight.grad is not None]
-        pairs = [(weight, self._scale(weight)) for weight in weights]
-        norm = sum((scale * weight.grad).square().sum() for weight, scale in pairs)
-        size = torch.as_tensor(norm).sqrt() + 1e-16
         before = [(weight, weight.clone()) for weight in weights]
-        for weight, scale in pairs:
+        scales = [w.abs() + self.eta if id(w) in self.scaled else torch.ones_like(w) for w in weights]
+        norm = sum((scale * weight.grad).square().sum() for weight, scale in zip(weights, scales, strict=True))
+        size = torch.as_tensor(norm).sqrt() + 1e-16
+        for weight, scale in zip(weights, scales, strict=True):
             weight.add_(scale.square() * weight.grad * (self.rho / size))
         return before
-
-    def _scale(self, weight: Tensor) -> Tensor:
-        return weight.abs() + self.eta if id(weight) in self.scaled else torch.ones_like(weight)
 
 
 def scaled_weights(model: nn.Module) -> list[Tensor]:

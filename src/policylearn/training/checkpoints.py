@@ -16,7 +16,7 @@ LAST, PREVIOUS = "last.ckpt", "previous.ckpt"
 
 
 class Checkpoints(lightning.Callback):
-    """Writes the state of the run at the end of epochs, beside the last one, and then renames it.
+    """Writes the state at the end of epochs into a new file, which is then renamed; the one before is kept.
 
     Args:
         folder: where they go.
@@ -28,10 +28,8 @@ class Checkpoints(lightning.Callback):
         self.written = time.perf_counter()
 
     def on_train_epoch_end(self, trainer: lightning.Trainer, pl_module: lightning.LightningModule) -> None:
-        """Write one if it is time."""
-        due = time.perf_counter() - self.written >= self.seconds
-        # All processes must agree, since Lightning saves with all of them.
-        if trainer.strategy.broadcast(due):
+        """Write one if it is time; all processes must agree, since Lightning saves with all of them."""
+        if trainer.strategy.broadcast(time.perf_counter() - self.written >= self.seconds):
             self.write(trainer)
 
     def on_fit_end(self, trainer: lightning.Trainer, pl_module: lightning.LightningModule) -> None:
@@ -39,13 +37,12 @@ class Checkpoints(lightning.Callback):
         self.write(trainer)
 
     def write(self, trainer: lightning.Trainer) -> None:
-        """Write the state now; the one before is kept."""
-        part = self.folder / f".{LAST}.part"
+        """Write the state now."""
+        part, last = self.folder / f".{LAST}.part", self.folder / LAST
         trainer.save_checkpoint(part)
         if trainer.is_global_zero:
             with part.open("rb") as file:
                 os.fsync(file.fileno())
-            last = self.folder / LAST
             if last.exists():
                 last.replace(self.folder / PREVIOUS)
             part.replace(last)
@@ -53,30 +50,19 @@ class Checkpoints(lightning.Callback):
 
 
 def newest_readable(folder: Path) -> Path | None:
-    """The newest checkpoint that is whole; a truncated one is passed over, None if there is none."""
-    for path in (folder / LAST, folder / PREVIOUS):
-        if path.exists() and is_whole(path):
-            return path
-    return None
-
-
-def is_whole(path: Path) -> bool:
-    """Whether a checkpoint can be read to its end."""
-    return _read(path) is not None
+    """The newest checkpoint that is whole; None if there is none."""
+    return next((path for path in (folder / LAST, folder / PREVIOUS) if read(path) is not None), None)
 
 
 def epochs_kept(folder: Path) -> int:
-    """How many epochs of a run its newest whole checkpoint holds; 0 without one.
-
-    Args:
-        folder: of the checkpoints.
-    """
+    """How many epochs of a run the newest whole checkpoint in a folder holds; 0 without one."""
     newest = newest_readable(folder)
-    content = None if newest is None else _read(newest)
+    content = None if newest is None else read(newest)
     return 0 if content is None else len(content["callbacks"].get("History", {}).get("records", ()))
 
 
-def _read(path: Path) -> dict[str, Any] | None:
+def read(path: Path) -> dict[str, Any] | None:
+    """What a checkpoint holds; None where it is absent or damaged."""
     try:
         content: dict[str, Any] = torch.load(path, map_location="cpu", weights_only=True)
     except (pickle.UnpicklingError, RuntimeError, EOFError, OSError, ValueError, KeyError):

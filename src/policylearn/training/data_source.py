@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -22,7 +21,6 @@ from policylearn.data import (
     rotating_folds,
     scaffold_split,
     stratified_folds,
-    take_graphs,
 )
 from policylearn.data.convert import TableReport, is_table, table_columns
 from policylearn.data.convert.infer import standardise
@@ -33,46 +31,42 @@ from policylearn.data.subset import targets_of
 from policylearn.nn import Features
 from policylearn.settings.run_config import DataConfig, SplitName
 
+OGB, OGB_OF_PARENTS = "ogb", "ogb of parents"
+"""How SMILES become graphs: OGB's features of the molecule as it is given, or of its parent."""
 LEAST_ROWS = 10
 """Of a part, or of a label, from which a tenth can be taken."""
 
 
 @dataclass(frozen=True)
 class Source:
-    """What a run learns from.
-
-    Args:
-        dataset: graphs, task and splits.
-        node_features: what x holds.
-        edge_features: what edge_attr holds.
-        molecules: whether graphs come from SMILES, so that SMILES can be predicted on.
-        parents: whether salts and charged molecules among these were read as their parent.
-        report: what reading a table found, for the user; None for other data.
-        explanation: how a table's task was found.
-        split_note: what is unusual about a table's split.
-    """
+    """What a run learns from: graphs, task and splits, and what the model and the user must know of them."""
 
     dataset: Dataset
     node_features: Features
     edge_features: Features
     molecules: bool
+    """Whether graphs come from SMILES, so that SMILES can be predicted on."""
     parents: bool = False
+    """Whether salts and charged molecules among these were read as their parent."""
     report: TableReport | None = None
+    """What reading a table found; None for other data."""
     explanation: str = ""
+    """How a table's task was found."""
     split_note: str = ""
+    """What is unusual about a table's split."""
+
+    @property
+    def featuriser(self) -> str | None:
+        """How SMILES become graphs; None where the data are no molecules."""
+        return None if not self.molecules else OGB_OF_PARENTS if self.parents else OGB
 
 
-def load_source(config: DataConfig, progress: Callable[[int, int], None] | None = None) -> Source:
-    """Load what a configuration names.
-
-    Args:
-        config: the data's part of it.
-        progress: told how far a table has been read.
-    """
+def load_source(config: DataConfig) -> Source:
+    """Load the data that a configuration names."""
     if not config.name:
         raise DataError("no data is named; give a dataset, a packed .npz or a CSV of SMILES")
     if is_table(config.name):
-        return _from_table(config, progress)
+        return _from_table(config)
     target = config.target[0] if config.target else None
     if len(config.target) > 1:
         raise DataError(f"'{config.name}' takes one target (got {', '.join(config.target)})")
@@ -95,23 +89,21 @@ def graphs_source(
         seed: of that draw.
         name: of the data, in the run's files.
     """
-    found = infer_task(graphs) if task is None else task
-    parts = random_split(len(graphs), (0.8, 0.1, 0.1), np.random.default_rng(seed)) if split is None else split
-    dataset = Dataset(name, graphs, found, (parts.validate(len(graphs), name),))
+    task = task or infer_task(graphs)
+    parts = split or random_split(len(graphs), (0.8, 0.1, 0.1), np.random.default_rng(seed))
+    dataset = Dataset(name, graphs, task, (parts.validate(len(graphs), name),))
     _check_parts(dataset, "random" if split is None else "official")
-    if found.kind == "regression" and found.scaling is None:
-        # By graph and not by row: where nodes have targets, a graph has several rows.
-        found = replace(found, scaling=standardise(take_graphs(graphs, parts.train).y))
-        dataset = replace(dataset, task=found)
+    if task.kind == "regression" and task.scaling is None:
+        dataset = _standardised(dataset)
     molecules = has_ogb_features(graphs)
     return Source(dataset, *describe_features(graphs, molecules), molecules)
 
 
-def _from_table(config: DataConfig, progress: Callable[[int, int], None] | None) -> Source:
+def _from_table(config: DataConfig) -> Source:
+    path, parents = Path(config.name), config.standardise == "parent"
     if not config.target:
-        columns = ", ".join(map(repr, table_columns(Path(config.name))))
+        columns = ", ".join(map(repr, table_columns(path)))
         raise DataError(f"{config.name}: say which column to predict, with --target COLUMN; its columns are {columns}")
-    path = Path(config.name)
     table = read_table(
         path,
         config.smiles,
@@ -119,13 +111,11 @@ def _from_table(config: DataConfig, progress: Callable[[int, int], None] | None)
         task=config.task,
         split_column=config.split_column,
         group_column=config.group_column,
-        parents=config.standardise == "parent",
+        parents=parents,
         on_error=config.on_error,
-        progress=progress,
     )
+    split: SplitName = config.split or ("column" if config.split_column else "scaffold")
     dataset = Dataset(path.name, table.graphs, table.task, (), None, path)
-    default: SplitName = "column" if config.split_column else "scaffold"
-    split = config.split or default
     dataset = _split(dataset, config.replace(split=split))
     note = ""
     if config.split is None and split == "scaffold":
@@ -136,7 +126,7 @@ def _from_table(config: DataConfig, progress: Callable[[int, int], None] | None)
         _check_parts(dataset, split)
     if table.task.scaling is not None:
         dataset = _standardised(dataset)
-    features, parents = describe_features(table.graphs, True), config.standardise == "parent"
+    features = describe_features(table.graphs, True)
     return Source(dataset, *features, True, parents, table.report, table.explanation, note)
 
 
@@ -197,7 +187,9 @@ def _split(dataset: Dataset, config: DataConfig) -> Dataset:
     """The dataset with the split that was asked for, its own one by default."""
     graphs = dataset.graphs
     if config.split in (None, "official", "column"):
-        splits = dataset.splits or _official(graphs, dataset, config)
+        splits = dataset.splits or official_splits(graphs, dataset.name)
+        if not splits:
+            raise DataError(f"'{dataset.name}' has no split of its own; choose one, such as --data.split random")
     elif config.split == "random":
         splits = tuple(
             random_split(len(graphs), (0.8, 0.1, 0.1), np.random.default_rng(config.split_seed + repeat))
@@ -215,13 +207,6 @@ def _split(dataset: Dataset, config: DataConfig) -> Dataset:
     return replace(dataset, splits=splits)
 
 
-def _official(graphs: PackedGraphs, dataset: Dataset, config: DataConfig) -> tuple[Split, ...]:
-    splits = official_splits(graphs, dataset.name)
-    if not splits:
-        raise DataError(f"'{dataset.name}' has no split of its own; choose one with --data.split random, for example")
-    return splits
-
-
 def has_ogb_features(graphs: PackedGraphs) -> bool:
     """Whether graphs are molecules with OGB's features, so that a model of them reads SMILES."""
     widths = [values.shape[1] if values.ndim == 2 else 1 for values in (graphs.x, graphs.edge_attr)]
@@ -229,12 +214,7 @@ def has_ogb_features(graphs: PackedGraphs) -> bool:
 
 
 def describe_features(graphs: PackedGraphs, ogb: bool) -> tuple[Features, Features]:
-    """What the columns of x and edge_attr hold: OGB's categories, other categories, numbers, or nothing to tell.
-
-    Args:
-        graphs: the data.
-        ogb: whether they carry OGB's features of atoms and bonds, whose tables are known.
-    """
+    """What the columns of x and edge_attr hold: OGB's categories (``ogb``), other categories, numbers, or nothing."""
     if ogb:
         tables = feature_tables()
         return Features(tables.atom_sizes), Features(tables.bond_sizes)

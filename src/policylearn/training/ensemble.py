@@ -1,18 +1,16 @@
-"""Several trainings that differ by their seed alone, in one folder: what predicts as their mean."""
+"""Several trainings that differ by their seed alone, in one folder; they predict as their mean."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
 from pathlib import Path
-
-import lightning
 
 from policylearn.data.atomic import write_text
 from policylearn.settings.run_config import RunConfig
 from policylearn.settings.run_files import ENSEMBLE, FACTS, RunError
 from policylearn.training.data_source import Source
 from policylearn.training.fitting import Fitted, fit
+from policylearn.training.folds import CallbacksOf
 from policylearn.training.processes import is_first_process
 from policylearn.training.run_folder import new_folder
 
@@ -26,7 +24,7 @@ def train_ensemble(
     members: int,
     *,
     resume: bool = False,
-    callbacks_of: Callable[[str], Sequence[lightning.Callback]] = lambda _title: (),
+    callbacks_of: CallbacksOf = lambda _title: (),
 ) -> tuple[Fitted, ...]:
     """Train members with the seeds ``seed``, ``seed + 1``, ..., each a run folder below ``folder``.
 
@@ -38,27 +36,23 @@ def train_ensemble(
         resume: keep the members that are there, whole or begun, and train the rest; more members than before are added.
         callbacks_of: makes the callbacks of each training, given its title.
     """
-    splits = source.dataset.splits
+    folder, splits, fold = Path(folder), source.dataset.splits, config.data.fold
     if members < FEWEST:
         raise ValueError(f"'ensemble' must be >= {FEWEST} (got {members}); leave it out to train one model")
-    if len(splits) > 1 and config.data.fold is None:
+    if len(splits) > 1 and fold is None:
         raise ValueError(
             f"an ensemble learns from one split, and {source.dataset.name} is split into {len(splits)} folds;"
             " choose one with --fold, or another split with --data.split"
         )
-    folder = Path(folder)
     if (folder / FACTS).exists():
         raise RunError(f"{folder}: holds one run and no ensemble; choose another folder with -o")
-    folders = tuple(folder / f"member-{number + 1}" for number in range(members))
-    done: list[Fitted] = []
+    runs = []
     with new_folder(folder, resume=resume):
-        for number, inner in enumerate(folders):
+        for number in range(members):
             one = config.replace(fit=config.fit.replace(seed=config.fit.seed + number))
-            begun = inner.exists()
-            title = f"member {number + 1} of {members}"
-            done.append(
-                fit(one, source, inner, fold=config.data.fold or 0, resume=begun, callbacks=callbacks_of(title))
-            )
+            inner, callbacks = folder / f"member-{number + 1}", callbacks_of(f"member {number + 1} of {members}")
+            runs.append(fit(one, source, inner, fold=fold or 0, resume=inner.exists(), callbacks=callbacks))
     if is_first_process():
-        write_text(folder / ENSEMBLE, json.dumps({"members": [inner.name for inner in folders]}, indent=2) + "\n")
-    return tuple(done)
+        names = [run.folder.name for run in runs]
+        write_text(folder / ENSEMBLE, json.dumps({"members": names}, indent=2) + "\n")
+    return tuple(runs)

@@ -1,8 +1,8 @@
-"""Metrics and raw outputs of a model over data."""
+"""Metrics and outputs of a model over data."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from policylearn.bags import NO_PICK, Graphs, Selection
-from policylearn.data import BatchLoader, Task
+from policylearn.data import BatchLoader, PackedGraphs, Split, Task
 from policylearn.data.packed import Array
 from policylearn.models import PickingModel
 
@@ -21,34 +21,36 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class PartAnswers:
-    """What a trained model says of the graphs of one part.
-
-    Args:
-        rows: places of the graphs in the data.
-        values: in the data's units, or probabilities.
-        picks: the nodes that were marked, counted within each graph.
-        metric: the task's metric; None where it cannot be computed.
-
-    Shapes:
-        rows ``(G,)``; values ``(G, outputs)``, in node tasks a row per node.
-    """
+    """What a trained model predicts for the graphs of one part."""
 
     rows: Array
+    """Places of the graphs in the data, ``(G,)``."""
     values: Array
+    """In the data's units, or probabilities, ``(G, outputs)``; in node tasks a row per node."""
     picks: list[list[int]]
+    """The nodes that were marked, counted within each graph."""
     metric: float | None
+    """The task's metric; None where it cannot be computed."""
+
+
+def answer_parts(
+    model: torch.nn.Module,
+    graphs: PackedGraphs,
+    split: Split,
+    task: Task,
+    *,
+    batch_size: int,
+    unscored: Collection[str] = (),
+) -> dict[str, PartAnswers]:
+    """Predictions and metric of the validation and test parts; those that are ``unscored`` get no metric."""
+    rows = {part: getattr(split, part) for part in ("valid", "test")}
+    loaders = {part: BatchLoader(graphs, own, batch_size=batch_size) for part, own in rows.items() if len(own)}
+    return {part: answer_part(model, loader, task, scores=part not in unscored) for part, loader in loaders.items()}
 
 
 @torch.inference_mode()
 def answer_part(model: torch.nn.Module, batches: BatchLoader, task: Task, *, scores: bool = True) -> PartAnswers:
-    """Answers and metric of a model over a part, in one pass; the model is put into evaluation mode.
-
-    Args:
-        model: a trained model.
-        batches: of the part.
-        task: of the model.
-        scores: whether the metric can be computed.
-    """
+    """Predictions and, if ``scores``, the metric of a model over a part, in one pass."""
     from policylearn.data.metrics import build_metric
 
     model.eval()
@@ -75,9 +77,7 @@ def local_picks(selection: Selection, graphs: Graphs) -> list[list[int]]:
 @torch.inference_mode()
 def evaluate(model: torch.nn.Module, batches: Iterable[Batch], task: Task) -> float:
     """The task's metric over all batches together; the model is left in the mode it was in."""
-    from policylearn.data.metrics import (
-        build_metric,  # torchmetrics takes two seconds, which a prediction need not wait
-    )
+    from policylearn.data.metrics import build_metric  # torchmetrics takes two seconds, which predictions need not wait
 
     was_training = model.training
     model.eval()
@@ -111,7 +111,7 @@ def scored(model: torch.nn.Module, batch: Batch) -> tuple[Tensor, Tensor]:
 
 
 def answers(output: Tensor, task: Task) -> Tensor:
-    """What a user wants to see of raw outputs: numbers in the data's units, or probabilities, ``(R, outputs)``."""
+    """Raw outputs as a user wants them: numbers in the data's units, or probabilities, ``(R, outputs)``."""
     if task.kind == "classes":
         return output.softmax(dim=1)
     return output.sigmoid() if task.kind == "binary" else task.unscale(output)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-import time
+import itertools
+import logging
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
@@ -13,71 +15,45 @@ import lightning
 import torch
 from lightning.fabric.plugins.environments.torchelastic import TorchElasticEnvironment
 from lightning.pytorch.loggers import Logger, TensorBoardLogger, WandbLogger
-from torch_geometric.data import Batch
 
-from policylearn.data import BatchLoader, Dataset, PackedGraphs, Split
+from policylearn.data import BatchLoader, DataError, Dataset, PackedGraphs, Split
 from policylearn.fast import keep_freed_memory
 from policylearn.models import GraphModel, chosen_system, complete
 from policylearn.settings.flat import flat
 from policylearn.settings.provenance import versions
 from policylearn.settings.run_config import FitConfig, RunConfig, with_setting
-from policylearn.settings.run_files import CURVES, HISTORY
+from policylearn.settings.run_files import HISTORY
 from policylearn.training.checkpoints import CHECKPOINTS, Checkpoints
-from policylearn.training.curves import draw_curves
 from policylearn.training.data_source import Source
-from policylearn.training.datamodule import GraphDataModule
-from policylearn.training.evaluation import PartAnswers, answer_part
+from policylearn.training.evaluation import PartAnswers, answer_parts
 from policylearn.training.history import History
-from policylearn.training.memory import check_memory
 from policylearn.training.module import DivergedError, RunModule
 from policylearn.training.part_checks import check_parts, unscored_notes
 from policylearn.training.prepared_data import PreparedData, prepare_data
-from policylearn.training.pretrained import FrozenEncoder, start_from
+from policylearn.training.pretrained import body_of, start_from
 from policylearn.training.processes import agree, by_first, check_device, checkpoint_for_all, join, launched, note
-from policylearn.training.quiet import quiet_lightning
 from policylearn.training.run_folder import ResumeState, look_into, new_folder
-from policylearn.training.runs import (
-    OGB,
-    OGB_OF_PARENTS,
-    RunFacts,
-    make_model,
-    save_metrics,
-    save_settings,
-    save_weights,
-)
+from policylearn.training.runs import RunFacts, make_model, save_metrics, save_settings, save_weights
 
 
 @dataclass(frozen=True)
 class Trained:
-    """What a training that has just ended holds in memory, so that nothing is read or computed twice.
-
-    Args:
-        model: with the weights that were kept.
-        graphs: all graphs with the structures that the model reads.
-        split: which of them it learned from.
-        answers: what it says of the validation and test parts.
-    """
+    """What a training that has just ended holds in memory, so that nothing is read or computed twice."""
 
     model: torch.nn.Module
     graphs: PackedGraphs
+    """All graphs, with the structures that the model reads."""
     split: Split
     answers: dict[str, PartAnswers]
+    """Predictions for the validation and test parts."""
 
 
 @dataclass(frozen=True)
 class Fitted:
-    """What a finished run gives.
-
-    Args:
-        folder: of the run.
-        metrics: as ``metrics.json`` has them.
-        history: of the epochs.
-        trained: what is still in memory; None where the run had been finished before.
-    """
+    """A finished run: its folder, what ``metrics.json`` says, and what is in memory if it was trained just now."""
 
     folder: Path
     metrics: dict[str, Any]
-    history: History
     trained: Trained | None = None
 
 
@@ -99,7 +75,7 @@ def fit(
         folder: where to write; it must be new, unless ``resume``.
         fold: which of the splits.
         resume: continue from the newest whole checkpoint in ``folder``, which must be of the same data and settings;
-            ``fit.epochs`` may be raised. A finished run is given back as it is.
+            ``fit.epochs`` may be raised. A finished run is returned as it is.
         callbacks: further Lightning callbacks, such as a progress bar.
         every_epoch: which parts are evaluated after each epoch.
     """
@@ -108,24 +84,14 @@ def fit(
     check_device(config.fit)
     config = with_possible_picks(config, source.dataset.graphs)
     unscored = check_parts(source.dataset, source.dataset.splits[fold])
-    with new_folder(folder, resume=resume), quiet_lightning():
+    with new_folder(folder, resume=resume), quiet_lightning(), torch_threads(config.fit.threads):
         agree(what_is_trained(config, source, fold))
         begun = by_first(lambda: look_into(folder, config, source, fold) if resume else ResumeState())
         if begun.finished is not None:
-            return Fitted(folder, begun.finished, make_history(config, source))
+            return Fitted(folder, begun.finished)
         for text in unscored_notes(unscored, source.dataset.task.metric):
             note(text)
         return train_split(config, source, folder, fold, begun, callbacks, every_epoch, unscored)
-
-
-def with_possible_picks(config: RunConfig, graphs: PackedGraphs) -> RunConfig:
-    """The configuration with no more picks than the largest graph has nodes, since no graph could take them."""
-    largest = int(graphs.num_nodes.max())
-    picks = complete(config).system.get("selection", {}).get("picks", 0)
-    if picks <= largest:
-        return config
-    note(f"T = {picks} picks are more than any graph has nodes; T = {largest} is used, the nodes of the largest graph")
-    return with_setting(config, "selection.picks", largest)
 
 
 def train_split(
@@ -140,61 +106,54 @@ def train_split(
 ) -> Fitted:
     """Train, keep the best weights, then score what can be scored."""
     settings = config.fit
-    if settings.threads:
-        torch.set_num_threads(settings.threads)
-    prepared = prepare_data(config, source, fold, listeners=callbacks)
-    dataset, split, task = prepared.dataset, source.dataset.splits[fold], source.dataset.task
-    if settings.check_memory and settings.accelerator == "cpu":
-        check_memory(config, dataset, split, lambda: make_model(config, prepared.inputs))
+    prepared = prepare_data(config, source, fold, callbacks=callbacks)
+    graphs, split, task = prepared.dataset.graphs, source.dataset.splits[fold], source.dataset.task
     torch.manual_seed(settings.seed)
     model = make_model(config, prepared.inputs)
     if settings.start is not None and begun.checkpoint is None:
         start_from(model, settings.start)
-    frozen = [FrozenEncoder(model)] if settings.freeze else []
-    data = GraphDataModule(
-        dataset,
-        split,
-        batch_size=settings.batch_size,
-        evaluation_batch_size=settings.evaluation_batch_size or settings.batch_size,
-        seed=settings.seed,
-        parts=every_epoch,
-    )
-    calibrates = settings.calibration_batches and not settings.freeze
-    calibration = CalibrationBatches(data, settings.calibration_batches) if calibrates else ()
+    checkpoints, keep = folder / CHECKPOINTS, settings.keep or "best"
+    history = History(folder / HISTORY, higher_is_better=task.higher_is_better, keep=keep, patience=settings.patience)
+    keeping = Checkpoints(checkpoints, seconds=settings.checkpoint_seconds)
+    trainer = make_trainer(config, folder, [history, keeping, *callbacks])
+    calibrated = 0 if settings.freeze else settings.calibration_batches
     module = RunModule(
         model,
         task,
         config.optim,
         seed=settings.seed,
-        calibration=calibration,
+        calibration=list(itertools.islice(training_batches(graphs, split, settings), calibrated)),
         parts=every_epoch,
-        graphs=len(dataset.graphs),
+        graphs=len(graphs),
         unscored=unscored,
+        frozen=body_of(model) if settings.freeze else (),
     )
-    checkpoints = folder / CHECKPOINTS
-    history = make_history(config, source, folder / HISTORY)
-    keeping = Checkpoints(checkpoints, seconds=settings.checkpoint_seconds)
-    trainer = make_trainer(config, folder, [history, keeping, *frozen, *callbacks])
     facts = describe(source, prepared, settings, fold, model)
     if trainer.is_global_zero:
         checkpoints.mkdir(parents=True, exist_ok=True)
         if not begun.keeps_files:
             save_settings(folder, config, facts)
-    started = time.perf_counter()
+    batches, size = training_batches(graphs, split, settings, trainer), facts.evaluation_batch_size
+    # Every process evaluates all graphs, so that a metric needs no exchange.
+    evaluated = [BatchLoader(graphs, getattr(split, part), batch_size=size) for part in every_epoch]
+    keep_freed_memory()  # a step leaves its memory for the next
+    diverged: dict[str, int] = {}
     with checkpoint_for_all(begun.checkpoint) as checkpoint:
-        diverged = run_trainer(trainer, module, data, history, checkpoint)
+        try:
+            trainer.fit(module, batches, evaluated, ckpt_path=checkpoint, weights_only=True)
+        except DivergedError as error:
+            if history.kept is None:
+                raise
+            which = "best so far" if keep == "best" else "last before it"
+            note(f"{error}; training has ended, and the weights of epoch {history.kept.epoch} are kept, the {which}")
+            diverged = {"diverged": error.epoch}
     assert history.kept is not None, "there is at least one epoch"
     model.load_state_dict(history.kept_weights)
     model.cpu()
     if trainer.is_global_zero:  # before anything is scored, which may fail
         save_settings(folder, config, facts)
         save_weights(folder, model)
-        draw_curves(history.records, history.kept, task, folder / CURVES)
-    found = {
-        part: answer_part(model, data.evaluation_loader(rows), task, scores=part not in unscored)
-        for part, rows in (("valid", split.valid), ("test", split.test))
-        if len(rows)
-    }
+    found = answer_parts(model, graphs, split, task, batch_size=size, unscored=unscored)
     system, settings_of_model = chosen_system(config)
     metrics = {
         "metric": task.metric,
@@ -204,46 +163,38 @@ def train_split(
         **{part: found[part].metric if part in found else None for part in ("valid", "test")},
         "seconds": sum(record.seconds for record in history.records),
         "cpu_seconds": sum(record.cpu_seconds for record in history.records),
-        "seconds_this_session": time.perf_counter() - started,
         "parameters": count_parameters(model),
         "model": config.model,
         **system.facts(settings_of_model),
         **({"unscored": unscored} if unscored else {}),
-        **({} if diverged is None else {"diverged": diverged}),
+        **diverged,
     }
     if trainer.is_global_zero:
         save_metrics(folder, metrics)
-    return Fitted(folder, metrics, history, Trained(model, dataset.graphs, split, found))
+    return Fitted(folder, metrics, Trained(model, graphs, split, found))
 
 
-def run_trainer(
-    trainer: lightning.Trainer, module: RunModule, data: GraphDataModule, history: History, checkpoint: Path | None
-) -> int | None:
-    """Train; the epoch in which the loss ceased to be a number, None where it did not.
-
-    Where no epoch was whole by then, there is nothing to keep, and the `DivergedError` is passed on.
-    """
-    with warnings.catch_warnings():
-        # Batches are cut from arrays in the main process: workers would only be slower.
-        warnings.filterwarnings("ignore", message=".*does not have many workers.*")
-        warnings.filterwarnings("ignore", message=".*number of training batches.*")
-        warnings.filterwarnings("ignore", message=".*LeafSpec.*")
-        keep_freed_memory()  # a step leaves its memory for the next
-        try:
-            trainer.fit(module, data, ckpt_path=checkpoint, weights_only=True)
-        except DivergedError as error:
-            if history.kept is None:
-                raise
-            which = "best so far" if history.keep == "best" else "last before it"
-            note(f"{error}; training has ended, and the weights of epoch {history.kept.epoch} are kept, the {which}")
-            return error.epoch
-    return None
+def training_batches(
+    graphs: PackedGraphs, split: Split, settings: FitConfig, trainer: lightning.Trainer | None = None
+) -> BatchLoader:
+    """The training graphs in an order that depends on seed and epoch alone; a process's share with a ``trainer``."""
+    rank, world = (0, 1) if trainer is None else (trainer.global_rank, trainer.world_size)
+    size, rest = divmod(settings.batch_size, world)
+    if rest:
+        raise DataError(f"'fit.batch_size' is {settings.batch_size}; use a multiple of the {world} processes")
+    return BatchLoader(
+        graphs, split.train, batch_size=size, shuffle=True, seed=settings.seed, rank=rank, world_size=world
+    )
 
 
-def make_history(config: RunConfig, source: Source, path: Path | None = None) -> History:
-    """What keeps the figures of each epoch and the best weights."""
-    better, fit = source.dataset.task.higher_is_better, config.fit
-    return History(higher_is_better=better, keep=fit.keep or "best", patience=fit.patience, path=path)
+def with_possible_picks(config: RunConfig, graphs: PackedGraphs) -> RunConfig:
+    """The configuration with no more picks than the largest graph has nodes, since no graph could take them."""
+    largest = int(graphs.num_nodes.max())
+    picks = complete(config).system.get("selection", {}).get("picks", 0)
+    if picks <= largest:
+        return config
+    note(f"T = {picks} picks are more than any graph has nodes; T = {largest} is used, the nodes of the largest graph")
+    return with_setting(config, "selection.picks", largest)
 
 
 def describe(
@@ -255,7 +206,7 @@ def describe(
         task=dataset.task,
         node_features=source.node_features,
         edge_features=source.edge_features,
-        featuriser=None if not source.molecules else OGB_OF_PARENTS if source.parents else OGB,
+        featuriser=source.featuriser,
         dataset=describe_dataset(dataset),
         fold=fold if len(dataset.splits) > 1 else None,
         threads=torch.get_num_threads(),
@@ -268,22 +219,14 @@ def describe(
 
 def describe_dataset(dataset: Dataset) -> dict[str, Any]:
     """What the run must remember of its graphs."""
-    return {
-        "name": dataset.name,
-        "fingerprint": dataset.fingerprint,
-        "caveat": dataset.caveat,
-        "graphs": len(dataset),
-    }
+    return {name: getattr(dataset, name) for name in ("name", "fingerprint", "caveat")} | {"graphs": len(dataset)}
 
 
 def what_is_trained(config: RunConfig, source: Source, fold: int) -> dict[str, Any]:
     """What all processes of a training must have in common; the data may have another name on another machine."""
-    data = {
-        "the package's version": versions()["policylearn"],
-        "the data's fingerprint": source.dataset.fingerprint[:12],
-    }
     settings = {name: value for name, value in flat(config).items() if name != "data.name"}
-    return {**data, "the fold": fold, **settings}
+    data = {"the data's fingerprint": source.dataset.fingerprint[:12], "the fold": fold}
+    return {"the package's version": versions()["policylearn"], **data, **settings}
 
 
 def make_trainer(config: RunConfig, folder: Path, callbacks: list[lightning.Callback]) -> lightning.Trainer:
@@ -327,20 +270,29 @@ def count_parameters(model: torch.nn.Module) -> dict[str, int]:
     return {"selection": selection, "prediction": everything - selection}
 
 
-class CalibrationBatches(Iterable[Batch]):
-    """The first few training batches, the same at every walk.
+@contextmanager
+def torch_threads(count: int) -> Iterator[None]:
+    """Torch's threads for the length of a block; 0 leaves them as they are."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(count or before)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
 
-    Args:
-        data: whose training graphs.
-        count: how many batches.
-    """
 
-    def __init__(self, data: GraphDataModule, count: int) -> None:
-        self.loader = BatchLoader(
-            data.dataset.graphs, data.split.train, batch_size=data.batch_size, shuffle=True, seed=data.seed
-        )
-        self.count = count
-
-    def __iter__(self) -> Iterator[Batch]:
-        for _, batch in zip(range(self.count), self.loader, strict=False):
-            yield batch
+@contextmanager
+def quiet_lightning() -> Iterator[None]:
+    """Leave out Lightning's remarks on hardware, loaders and tips; its errors stay."""
+    loggers = [logging.getLogger(name) for name in ("lightning.pytorch", "lightning.fabric")]
+    levels = [logger.level for logger in loggers]
+    for logger in loggers:
+        logger.setLevel(logging.ERROR)
+    try:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", module=r"lightning\..*")
+            warnings.filterwarnings("ignore", message=".*LeafSpec.*")
+            yield
+    finally:
+        for logger, level in zip(loggers, levels, strict=True):
+            logger.setLevel(level)

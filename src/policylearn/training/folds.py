@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -13,16 +12,18 @@ import lightning
 import numpy as np
 
 from policylearn.data import Split
-from policylearn.data.atomic import write_text
 from policylearn.settings.run_config import Keep, RunConfig
-from policylearn.settings.run_files import FACTS, HISTORY, METRICS, RunError
+from policylearn.settings.run_files import FACTS, HISTORY, RunError
 from policylearn.training.data_source import Source
 from policylearn.training.fitting import Fitted, fit
 from policylearn.training.processes import is_first_process
 from policylearn.training.run_folder import new_folder
+from policylearn.training.runs import save_metrics
 
 CallbacksOf = Callable[[str], Sequence[lightning.Callback]]
 """The callbacks of one training, given its title."""
+SHARED = ("metric", "higher_is_better", "parameters", "model", "policy", "picks", "mode", "estimator")
+"""What the metrics of all folds have in common; 0.1 did not write all of it."""
 
 
 @dataclass(frozen=True)
@@ -36,19 +37,16 @@ class FittedFolds:
 
 @dataclass(frozen=True)
 class FoldFigure:
-    """What k folds give together.
-
-    Args:
-        best_epoch: of the mean validation curve, counted from 1.
-        epochs: how many all folds ran.
-        valid: the mean validation metric there.
-        values: the reported metric there, one per fold.
-    """
+    """What k folds give together."""
 
     best_epoch: int
+    """Of the mean validation curve, counted from 1."""
     epochs: int
+    """How many all folds ran."""
     valid: float
+    """The mean validation metric at the best epoch."""
     values: tuple[float, ...]
+    """The reported metric there, one per fold."""
 
 
 def train(
@@ -69,32 +67,27 @@ def train(
         callbacks_of: makes the callbacks of each training.
     """
     folder, splits = Path(folder), source.dataset.splits
+    titles = [f"fold {fold + 1} of {len(splits)}" for fold in range(len(splits))]
     if len(splits) == 1 or config.data.fold is not None:
         fold = config.data.fold or 0
         if not 0 <= fold < len(splits):
             raise ValueError(f"'data.fold' must lie in 0 .. {len(splits) - 1} (got {fold})")
-        title = "training" if len(splits) == 1 else f"fold {fold + 1} of {len(splits)}"
-        done = fit(config, source, folder, fold=fold, resume=resume, callbacks=callbacks_of(title))
+        callbacks = callbacks_of("training" if len(splits) == 1 else titles[fold])
+        done = fit(config, source, folder, fold=fold, resume=resume, callbacks=callbacks)
         return FittedFolds(folder, done.metrics, (done,))
     if (folder / FACTS).exists():
         raise RunError(f"{folder}: holds one run and no folds; choose another folder with -o")
-    parts = parts_of(splits)
-    done_folds: list[Fitted] = []
+    parts, runs = parts_of(splits), []
     with new_folder(folder, resume=resume):
-        for fold in range(len(splits)):
-            title = f"fold {fold + 1} of {len(splits)}"
-            inner = folder / f"fold-{fold}"
+        for fold, title in enumerate(titles):
+            inner, callbacks = folder / f"fold-{fold}", callbacks_of(title)
             begun = resume and inner.exists()
-            done_folds.append(
-                fit(config, source, inner, fold=fold, resume=begun, callbacks=callbacks_of(title), every_epoch=parts)
-            )
-    if not is_first_process():
-        return FittedFolds(folder, done_folds[0].metrics, tuple(done_folds))
-    metrics = fold_metrics(
-        [done.folder for done in done_folds], done_folds[0].metrics, parts[-1], config.fit.keep or "best"
-    )
-    write_text(folder / METRICS, json.dumps(metrics, indent=2) + "\n")
-    return FittedFolds(folder, metrics, tuple(done_folds))
+            runs.append(fit(config, source, inner, fold=fold, resume=begun, callbacks=callbacks, every_epoch=parts))
+    metrics = runs[0].metrics
+    if is_first_process():
+        metrics = fold_metrics([run.folder for run in runs], metrics, parts[-1], config.fit.keep or "best")
+        save_metrics(folder, metrics)
+    return FittedFolds(folder, metrics, tuple(runs))
 
 
 def parts_of(splits: Sequence[Split]) -> tuple[str, ...]:
@@ -111,50 +104,26 @@ def combine_folds(
     higher_is_better: bool,
     keep: Keep = "best",
 ) -> FoldFigure:
-    """The protocol's figure: each fold's metric at the best epoch of the mean validation curve, or at the last.
+    """Each fold's ``reported`` metric at the best epoch of the mean ``valid`` curve, or at the last.
 
-    Args:
-        valid: the validation curve of each fold.
-        reported: the curve of what is reported, likewise; folds that stopped early shorten all. Where no fold's
-            validation part could be scored, the last epoch stands.
-        higher_is_better: of the metric.
-        keep: which epoch.
+    Folds that stopped early shorten all. Where no fold's validation part could be scored, the last epoch stands.
     """
     length = min(len(curve) for curve in valid)
     scored = [curve[:length] for curve in valid if not np.isnan(curve).any()]  # a fold of one class has no ROC-AUC
-    if not scored:
-        return FoldFigure(length, length, math.nan, tuple(float(curve[length - 1]) for curve in reported))
-    mean = np.mean(scored, axis=0)
+    mean = np.mean(scored, axis=0) if scored else np.full(length, np.nan)
     best = int(mean.argmax() if higher_is_better else mean.argmin())
-    chosen = length - 1 if keep == "last" else best
+    chosen = length - 1 if keep == "last" or not scored else best
     return FoldFigure(chosen + 1, length, float(mean[chosen]), tuple(float(curve[chosen]) for curve in reported))
 
 
 def fold_metrics(folders: Sequence[Path], first: dict[str, Any], part: str, keep: Keep) -> dict[str, Any]:
-    """The protocol's figure from the folds' histories.
-
-    Args:
-        folders: one per fold.
-        first: the metrics of one of them, for what all share.
-        part: whose metric is reported.
-        keep: at which epoch.
-    """
+    """The metrics of all folds from their histories; ``first`` are those of one, ``part`` is what is reported."""
     curves = [read_history(folder / HISTORY) for folder in folders]
-    figure = combine_folds(
-        [curve["valid"] for curve in curves],
-        [curve[part] for curve in curves],
-        higher_is_better=first["higher_is_better"],
-        keep=keep,
-    )
-    chosen = np.array(figure.values)
-    shared = {
-        key: first[key]
-        for key in ("metric", "higher_is_better", "parameters", "model", "policy", "picks", "mode", "estimator")
-        if key in first  # 0.1 knew no other models
-    }
-    known = chosen[~np.isnan(chosen)]
-    return shared | {
-        "folds": [None if math.isnan(value) else value for value in chosen.tolist()],
+    valid, reported = ([curve[name] for curve in curves] for name in ("valid", part))
+    figure = combine_folds(valid, reported, higher_is_better=first["higher_is_better"], keep=keep)
+    known = np.array([value for value in figure.values if not math.isnan(value)])
+    return {key: first[key] for key in SHARED if key in first} | {
+        "folds": [None if math.isnan(value) else value for value in figure.values],
         "best_epoch": figure.best_epoch,
         "epochs": figure.epochs,
         "valid": None if math.isnan(figure.valid) else figure.valid,
@@ -166,11 +135,10 @@ def fold_metrics(folders: Sequence[Path], first: dict[str, Any], part: str, keep
 
 def read_history(path: str | Path) -> dict[str, list[float]]:
     """The columns of a history.csv, empty cells left out."""
-    path = Path(path)
-    header, *lines = path.read_text(encoding="utf-8").splitlines()
-    names = header.split(",")
+    header, *lines = Path(path).read_text(encoding="utf-8").splitlines()
     columns = zip(*(line.split(",") for line in lines), strict=True)
-    return {name: [float(cell) for cell in cells if cell] for name, cells in zip(names, columns, strict=True)}
+    named = zip(header.split(","), columns, strict=True)
+    return {name: [float(cell) for cell in cells if cell] for name, cells in named}
 
 
 def read_curve(path: str | Path) -> dict[str, list[float]]:

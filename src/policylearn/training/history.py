@@ -1,9 +1,8 @@
-"""What a run has seen so far: the metrics of each epoch and the best weights."""
+"""The figures of each epoch of a training, and the weights that it keeps."""
 
 from __future__ import annotations
 
 import csv
-import io
 import math
 import time
 from dataclasses import asdict, dataclass, fields
@@ -13,7 +12,7 @@ from typing import Any
 import lightning
 from torch import Tensor
 
-from policylearn.data.atomic import write_text
+from policylearn.data.atomic import replacing
 from policylearn.settings.run_config import Keep
 from policylearn.training.module import CHOICE, RunModule
 
@@ -31,7 +30,7 @@ class EpochRecord:
     cpu_seconds: float = 0.0
     """Of this process; 0 in records of versions before 0.2.0."""
     valid_loss: float | None = None
-    """What chooses the epoch where ``valid`` cannot be worked out and is NaN."""
+    """What chooses the epoch where ``valid`` cannot be computed and is NaN."""
 
     @property
     def choice(self) -> float:
@@ -43,16 +42,14 @@ class History(lightning.Callback):
     """Keeps the record of each epoch, and a copy of the weights at the best validation metric or of the last epoch.
 
     Args:
+        path: where the records go as CSV after each epoch.
         higher_is_better: of the metric.
-        keep: which of the two.
+        keep: whose weights.
         patience: stop after this many epochs without a better metric; 0 does not stop.
-        path: where the records go as CSV after each epoch; None writes none.
     """
 
-    def __init__(
-        self, *, higher_is_better: bool, keep: Keep = "best", patience: int = 0, path: Path | None = None
-    ) -> None:
-        self.higher_is_better, self.keep, self.patience, self.path = higher_is_better, keep, patience, path
+    def __init__(self, path: Path, *, higher_is_better: bool, keep: Keep = "best", patience: int = 0) -> None:
+        self.path, self.higher_is_better, self.keep, self.patience = path, higher_is_better, keep, patience
         self.records: list[EpochRecord] = []
         self.kept: EpochRecord | None = None
         self.kept_weights: dict[str, Tensor] = {}
@@ -65,8 +62,6 @@ class History(lightning.Callback):
     def on_validation_end(self, trainer: lightning.Trainer, pl_module: lightning.LightningModule) -> None:
         """Record the epoch; Lightning validates at the end of each."""
         assert isinstance(pl_module, RunModule)
-        if trainer.sanity_checking:
-            return
         figures = {name: float(value) for name, value in trainer.callback_metrics.items()}
         record = EpochRecord(
             epoch=trainer.current_epoch + 1,
@@ -79,16 +74,15 @@ class History(lightning.Callback):
             valid_loss=figures.get(CHOICE),
         )
         self.records.append(record)
-        if self.path is not None and trainer.is_global_zero:
-            write_text(self.path, self.table())
-        if self.kept is None or self.keep == "last" or self._better(record, self.kept):
+        if trainer.is_global_zero:
+            self.write()
+        if self.kept is None or self.keep == "last" or self._is_better(record, self.kept):
             self.kept = record
             self.kept_weights = {k: v.detach().cpu().clone() for k, v in pl_module.model.state_dict().items()}
-        assert self.kept is not None
         if self.patience and record.epoch - self.kept.epoch >= self.patience:
             trainer.should_stop = True
 
-    def _better(self, record: EpochRecord, best: EpochRecord) -> bool:
+    def _is_better(self, record: EpochRecord, best: EpochRecord) -> bool:
         if math.isnan(best.choice):
             return not math.isnan(record.choice)
         higher = self.higher_is_better and record.valid_loss is None
@@ -109,10 +103,9 @@ class History(lightning.Callback):
         self.kept = next((record for record in self.records if record.epoch == best), None)
         self.kept_weights = state_dict["weights"]
 
-    def table(self) -> str:
-        """The records as CSV."""
-        text = io.StringIO()
-        writer = csv.DictWriter(text, [field.name for field in fields(EpochRecord)], lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(asdict(record) for record in self.records)
-        return text.getvalue()
+    def write(self) -> None:
+        """Write the records as CSV."""
+        with replacing(self.path) as part, part.open("w", encoding="utf-8") as file:
+            writer = csv.DictWriter(file, [field.name for field in fields(EpochRecord)], lineterminator="\n")
+            writer.writeheader()
+            writer.writerows(asdict(record) for record in self.records)

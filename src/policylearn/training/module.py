@@ -1,9 +1,9 @@
-"""One Lightning module for every task and policy."""
+"""One Lightning module for every task and system."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any, Literal
+from collections.abc import Collection
+from typing import Any, Literal, cast
 
 import lightning
 import numpy as np
@@ -25,17 +25,17 @@ from policylearn.training.processes import rows_of_all, several_processes, share
 from policylearn.training.schedules import warmup_cosine
 
 CHOICE = "choice"
-"""The name of what chooses the epoch where the validation metric cannot be worked out: the loss on that part."""
+"""The name of what chooses the epoch where the validation metric cannot be computed: the loss on that part."""
 
 
 class DivergedError(RunError):
-    """The loss is no number any more; the message says where and what to try."""
+    """The loss became NaN; the message says where and what to try."""
 
     def __init__(self, epoch: int, step: int | None, rate: float) -> None:
         place = f"epoch {epoch}" + ("" if step is None else f", step {step}")
         super().__init__(
-            f"the loss is not a number any more in {place}; lower optim.learning_rate ({rate:g}), or clip gradients"
-            " with optim.gradient_clip 1"
+            f"the loss became NaN in {place}; lower optim.learning_rate ({rate:g}), or clip gradients with"
+            " optim.gradient_clip 1"
         )
         self.epoch = epoch
 
@@ -53,9 +53,10 @@ class RunModule(lightning.LightningModule):
         seed: of the steps' randomness.
         calibration: training batches for exact norm statistics before each evaluation; may be empty.
         parts: the names of the evaluation loaders, in their order.
-        graphs: how many graphs the data have, whose past costs are remembered for a policy that learns from them; 0
-            remembers none.
-        unscored: parts whose metric cannot be worked out; of the first part, the loss chooses the epoch then.
+        graphs: how many graphs the data have, whose past costs are stored for a policy that learns from them; 0 stores
+            none.
+        unscored: parts whose metric cannot be computed; of the first part, the loss chooses the epoch then.
+        frozen: parts of the model that stay as they are: no gradients, and norms and picks as in evaluation.
     """
 
     past_costs: Tensor
@@ -67,61 +68,53 @@ class RunModule(lightning.LightningModule):
         optim: OptimConfig,
         *,
         seed: int = 0,
-        calibration: Iterable[Batch] = (),
+        calibration: Collection[Batch] = (),
         parts: tuple[str, ...] = ("valid",),
         graphs: int = 0,
-        unscored: Iterable[str] = (),
+        unscored: Collection[str] = (),
+        frozen: Collection[torch.nn.Module] = (),
     ) -> None:
         super().__init__()
         self.register_buffer("past_costs", torch.full((graphs,), torch.nan))
         self.model, self.task, self.optim = model, task, optim
-        self.seed, self.calibration, self.parts = seed, calibration, parts
-        self.unscored = frozenset(unscored)
-        self.metrics = torch.nn.ModuleDict({part: build_metric(task, loss=part in self.unscored) for part in parts})
+        self.seed, self.calibration, self.parts, self.unscored = seed, calibration, parts, unscored
+        self.metrics = torch.nn.ModuleDict({part: build_metric(task, loss=part in unscored) for part in parts})
         self.loss_sum = torch.zeros((), dtype=torch.float64)
-        self.loss_count = 0
-        self.passes = 0
-
-    @property
-    def graph_model(self) -> GraphModel:
-        """The model by its protocol."""
-        model: GraphModel = self.model  # type: ignore[assignment]
-        return model
+        self.loss_count = self.passes = 0
+        self.frozen = [part.requires_grad_(False) for part in frozen]
 
     def training_step(self, batch: Batch, batch_idx: int) -> Tensor:
         """One step's loss."""
-        self._reseed(self.current_epoch, batch_idx, self.passes)
+        self._reseed(batch_idx, self.passes)
         self.passes += 1
-        remembers = len(self.past_costs) > 0 and "index" in batch
-        if remembers:
+        has_costs = len(self.past_costs) > 0 and "index" in batch
+        if has_costs:
             batch.past_cost = self.past_costs[batch.index]
         try:
-            step = self.graph_model.objective(batch, batch.y, self.task.loss_terms)
+            step = cast(GraphModel, self.model).objective(batch, batch.y, self.task.loss_terms)
         except NoCandidateError as error:
-            raise DivergedError(self.current_epoch + 1, batch_idx + 1, self.optim.learning_rate) from error
+            raise self._diverged(batch_idx) from error
         loss, shown = step.loss, step.prediction_loss
         if several_processes():
             share = share_of_labels(self.task.count_labels(batch.y))
             loss, shown = loss * share, shown * share
         if self.passes > 1:  # ASAM looks at a batch twice; the first time counts
             return loss
-        if remembers:
-            self._remember(batch.index, batch.past_cost, step.costs.to(self.past_costs.dtype))
+        if has_costs:
+            self._update_costs(batch.index, batch.past_cost, step.costs.to(self.past_costs.dtype))
         shown = shown.double().cpu()
         if not several_processes() and not shown.isfinite():  # of several, all must stop at once
-            raise DivergedError(self.current_epoch + 1, batch_idx + 1, self.optim.learning_rate)
+            raise self._diverged(batch_idx)
         self.loss_sum += shown
         self.loss_count += 1
         return loss
 
-    def _remember(self, index: Tensor, past: Tensor, costs: Tensor) -> None:
-        """Move the running means of these graphs' costs; every process knows all graphs', which it may see next.
+    def _diverged(self, step: int | None = None) -> DivergedError:
+        number = None if step is None else step + 1
+        return DivergedError(self.current_epoch + 1, number, self.optim.learning_rate)
 
-        Args:
-            index: the graphs, ``(G,)``.
-            past: their means so far, NaN where there is none.
-            costs: what they cost now.
-        """
+    def _update_costs(self, index: Tensor, past: Tensor, costs: Tensor) -> None:
+        """Move the running means of these graphs' costs; every process knows all graphs', which it may see next."""
         costs = torch.where(past.isfinite(), (past + costs) / 2, costs)
         if several_processes():
             index, costs = rows_of_all(index), rows_of_all(costs)
@@ -132,13 +125,15 @@ class RunModule(lightning.LightningModule):
         self.passes = 0
 
     def on_train_epoch_start(self) -> None:
-        """Begin the epoch's mean loss."""
+        """Begin the epoch's mean loss; all of the model has been put into training mode."""
         self.loss_sum, self.loss_count = torch.zeros((), dtype=torch.float64), 0
+        for part in self.frozen:
+            part.eval()
 
     def on_validation_epoch_start(self) -> None:
         """Bring the norms' statistics up to date where that is asked for."""
-        if self.calibration and not self.trainer.sanity_checking:
-            self._reseed(self.current_epoch, -1)
+        if self.calibration:
+            self._reseed(-1)
             calibrate(self.model, self.calibration)
             self.model.eval()
 
@@ -147,7 +142,7 @@ class RunModule(lightning.LightningModule):
         try:
             outputs = scored(self.model, batch)
         except NoCandidateError as error:
-            raise DivergedError(self.current_epoch + 1, None, self.optim.learning_rate) from error
+            raise self._diverged() from error
         self._metric(self.parts[dataloader_idx]).update(*outputs)
 
     def on_validation_epoch_end(self) -> None:
@@ -157,57 +152,51 @@ class RunModule(lightning.LightningModule):
         assert isinstance(gathered, Tensor)
         total, count = gathered.reshape(-1, 2).sum(0)
         if not total.isfinite():
-            raise DivergedError(self.current_epoch + 1, None, self.optim.learning_rate)
-        self.log("loss", total / count.clamp(min=1), sync_dist=False, rank_zero_only=False)
+            raise self._diverged()
+        figures = {"loss": total / count.clamp(min=1)}
         for part in self.parts:
             metric = self._metric(part)
-            value = metric.compute().to(self.device)
-            if part in self.unscored and part == self.parts[0]:
-                self.log(CHOICE, value, sync_dist=False, rank_zero_only=False)
-            value = torch.full_like(value, torch.nan) if part in self.unscored else value
-            self.log(part, value, sync_dist=False, rank_zero_only=False)
+            figures[part] = metric.compute().to(self.device)
+            if part in self.unscored:
+                if part == self.parts[0]:
+                    figures[CHOICE] = figures[part]
+                figures[part] = torch.full_like(figures[part], torch.nan)
             metric.reset()
+        self.log_dict(figures, sync_dist=False, rank_zero_only=False)
 
     def configure_optimizers(self) -> Any:
         """One optimiser, the prediction network in its first group and the selection network in its second."""
-        apart = getattr(self.model, "selection_parameters", None)
+        optim, apart = self.optim, getattr(self.model, "selection_parameters", None)
         selection = [] if apart is None else apart()
         chosen = {id(weight) for weight in selection}
         prediction = [weight for weight in self.model.parameters() if id(weight) not in chosen]
-        groups: list[dict[str, Any]] = [{"params": prediction, "lr": self.optim.learning_rate}]
+        groups: list[dict[str, Any]] = [{"params": prediction, "lr": optim.learning_rate}]
         if selection:
-            own = self.optim.selection_learning_rate
-            groups.append({"params": selection, "lr": self.optim.learning_rate if own is None else own})
-        optimizer = self._optimizer(groups)
-        if self.optim.schedule == "cosine":
-            rate = warmup_cosine(int(self.trainer.estimated_stepping_batches), self.optim.warmup)
-            return {
-                "optimizer": optimizer,
-                "lr_scheduler": {"scheduler": LambdaLR(optimizer, rate), "interval": "step"},
-            }
-        every, decay = self.optim.decay_every, self.optim.decay
-        if self.optim.schedule == "plateau":
+            own = optim.selection_learning_rate
+            groups.append({"params": selection, "lr": optim.learning_rate if own is None else own})
+        optimizer = make_optimizer(optim, groups)
+        if optim.asam_rho:
+            optimizer = Asam(optimizer, scaled_weights(self.model), rho=optim.asam_rho, eta=optim.asam_eta)
+        return {"optimizer": optimizer, "lr_scheduler": self._scheduler(optimizer)}
+
+    def _scheduler(self, optimizer: Optimizer) -> Any:
+        """How the rates fall; over epochs, that of the selection network stays."""
+        optim = self.optim
+        if optim.schedule == "cosine":
+            rate = warmup_cosine(int(self.trainer.estimated_stepping_batches), optim.warmup)
+            return {"scheduler": LambdaLR(optimizer, rate), "interval": "step"}
+        if optim.schedule == "plateau":
             by_loss = self.parts[0] in self.unscored
             mode: Literal["min", "max"] = "max" if self.task.higher_is_better and not by_loss else "min"
-            falling = ReduceLROnPlateau(optimizer, mode, factor=decay, patience=self.optim.plateau_patience)
-            watched = CHOICE if by_loss else self.parts[0]
-            return {"optimizer": optimizer, "lr_scheduler": {"scheduler": falling, "monitor": watched}}
+            falling = ReduceLROnPlateau(optimizer, mode, factor=optim.decay, patience=optim.plateau_patience)
+            return {"scheduler": falling, "monitor": CHOICE if by_loss else self.parts[0]}
 
         def of_prediction(epoch: int) -> float:
-            if self.optim.schedule == "milestones":
-                return float(decay ** sum(epoch >= one for one in self.optim.milestones))
-            return float(decay ** (epoch // every)) if every else 1.0
+            if optim.schedule == "milestones":
+                return float(optim.decay ** sum(epoch >= one for one in optim.milestones))
+            return float(optim.decay ** (epoch // optim.decay_every)) if optim.decay_every else 1.0
 
-        return {
-            "optimizer": optimizer,
-            "lr_scheduler": LambdaLR(optimizer, [of_prediction, lambda _epoch: 1.0][: len(groups)]),
-        }
-
-    def _optimizer(self, groups: list[dict[str, Any]]) -> Optimizer:
-        optim, optimizer = self.optim, make_optimizer(self.optim, groups)
-        if not optim.asam_rho:
-            return optimizer
-        return Asam(optimizer, scaled_weights(self.model), rho=optim.asam_rho, eta=optim.asam_eta)
+        return LambdaLR(optimizer, [of_prediction, lambda _epoch: 1.0][: len(optimizer.param_groups)])
 
     def on_train_epoch_end(self) -> None:
         """Stop once the learning rate has fallen far enough."""
@@ -216,23 +205,16 @@ class RunModule(lightning.LightningModule):
             self.trainer.should_stop = True
 
     def _metric(self, part: str) -> Metric:
-        metric = self.metrics[part]
-        assert isinstance(metric, Metric)
-        return metric
+        return cast(Metric, self.metrics[part])
 
-    def _reseed(self, epoch: int, step: int, attempt: int = 0) -> None:
-        place = [self.seed, epoch, step + 1, self.global_rank, *([attempt] if attempt else [])]
+    def _reseed(self, step: int, attempt: int = 0) -> None:
+        place = [self.seed, self.current_epoch, step + 1, self.global_rank, *([attempt] if attempt else [])]
         words = np.random.SeedSequence(place).generate_state(1, np.uint64)
         torch.manual_seed(int(words[0]))
 
 
 def make_optimizer(optim: OptimConfig, groups: list[dict[str, Any]]) -> Optimizer:
-    """The optimiser of the settings; with Adam and SGD weights decay by way of their gradient.
-
-    Args:
-        optim: the settings.
-        groups: weights with a learning rate each.
-    """
+    """The optimiser of the settings for groups of weights; with Adam and SGD weights decay through their gradient."""
     decay = optim.weight_decay
     if optim.optimizer == "adamw":
         return AdamW(groups, eps=optim.eps, weight_decay=decay, fused=True)

@@ -24,12 +24,7 @@ LARGEST_MANIFEST = 1 << 24
 
 
 def write_pack(path: Path, files: Mapping[str, bytes]) -> None:
-    """Write files and a manifest with their sizes and digests; the same files give the same bytes.
-
-    Args:
-        path: of the pack.
-        files: content by name.
-    """
+    """Write files, content by name, and a manifest with their sizes and digests; the same files give the same bytes."""
     listed = {name: {"bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()} for name, data in files.items()}
     about = {"format": PACK_FORMAT, "policylearn": versions()["policylearn"], "files": listed}
     with zipfile.ZipFile(path, "w", zipfile.ZIP_STORED) as archive:
@@ -60,26 +55,27 @@ def unpack(path: Path, archive: zipfile.ZipFile, folder: Path) -> None:
 
     Entries must be stored as they are, lie apart and be listed in the manifest, so a pack takes no more room than it
     has bytes and writes nowhere else.
-
-    Args:
-        path: names the pack in messages.
-        archive: opened.
-        folder: where the files go.
     """
     entries = archive.infolist()
     names = [one.filename for one in entries]
     if names.count(MANIFEST) != 1 or archive.getinfo(MANIFEST).file_size > LARGEST_MANIFEST:
         raise RunError(f"{path}: holds no {MANIFEST}; give a file that 'policylearn pack' wrote")
-    listed = read_manifest(path, read_entry(path, archive, archive.getinfo(MANIFEST)))
+    for one in entries:
+        if one.compress_type != zipfile.ZIP_STORED or one.flag_bits & 1 or one.file_size != one.compress_size:
+            raise RunError(
+                f"{path}: '{one.filename}' is compressed or encrypted; give a file that 'policylearn pack' wrote"
+            )
+    listed = read_manifest(path, archive.read(MANIFEST))
+    source = "get it again from its source"
     if len(set(names)) != len(names) or {*names} - {MANIFEST} != listed.keys():
         odd = sorted({*names} ^ {MANIFEST, *listed}) or sorted(name for name in names if names.count(name) > 1)
-        raise RunError(f"{path}: its files are not those of its {MANIFEST} ('{odd[0]}'); get it again from its source")
+        raise RunError(f"{path}: its files are not those of its {MANIFEST} ('{odd[0]}'); {source}")
     if sum(one.file_size for one in entries) > path.stat().st_size:
-        raise RunError(f"{path}: its files are larger together than the file itself; get it again from its source")
+        raise RunError(f"{path}: its files are larger together than the file itself; {source}")
     for name, told in listed.items():
         if not ALLOWED.fullmatch(name):
-            raise RunError(f"{path}: holds '{name}', which is no name of a run's file; get it again from its source")
-        data = read_entry(path, archive, archive.getinfo(name))
+            raise RunError(f"{path}: holds '{name}', which is no name of a run's file; {source}")
+        data = archive.read(name)
         if hashlib.sha256(data).hexdigest() != told.get("sha256"):
             raise RunError(
                 f"{path}: '{name}' is damaged, its digest differs; copy the file again, or pack the run again"
@@ -88,27 +84,17 @@ def unpack(path: Path, archive: zipfile.ZipFile, folder: Path) -> None:
         (folder / name).write_bytes(data)
 
 
-def read_entry(path: Path, archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> bytes:
-    """The bytes of a file in the pack, or a `RunError` where it is compressed or encrypted."""
-    if entry.compress_type != zipfile.ZIP_STORED or entry.flag_bits & 1 or entry.file_size != entry.compress_size:
-        raise RunError(
-            f"{path}: '{entry.filename}' is compressed or encrypted; give a file that 'policylearn pack' wrote"
-        )
-    return archive.read(entry)
-
-
 def read_manifest(path: Path, data: bytes) -> dict[str, dict[str, Any]]:
     """The files that a manifest lists, or a `RunError` where a later version wrote it or it cannot be read."""
     try:
         content = json.loads(data)
-        written, by = content["format"], content["policylearn"]
-        if not isinstance(written, int) or written > PACK_FORMAT:
-            raise RunError(
-                f"{path}: was packed in format {written} by policylearn {by}, and this version reads up to"
-                f" {PACK_FORMAT}; install a newer policylearn"
-            )
-        return {str(name): dict(told) for name, told in content["files"].items()}
+        written, by = int(content["format"]), content["policylearn"]
+        listed = {str(name): dict(told) for name, told in content["files"].items()}
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        if isinstance(error, RunError):
-            raise
         raise RunError(f"{path}: its {MANIFEST} cannot be read ({error}); get it again from its source") from None
+    if written > PACK_FORMAT:
+        raise RunError(
+            f"{path}: was packed in format {written} by policylearn {by}, and this version reads up to {PACK_FORMAT};"
+            " install a newer policylearn"
+        )
+    return listed

@@ -14,42 +14,34 @@ WAY_OUT = "give more rows, split another way (--data.split random, with another 
 
 
 def check_parts(dataset: Dataset, split: Split) -> dict[str, str]:
-    """The parts whose metric cannot be worked out, with the reason; a `DataError` where nothing can be learned.
-
-    Args:
-        dataset: graphs and task.
-        split: one of its splits.
-    """
+    """The parts whose metric cannot be computed, with the reason; a `DataError` where nothing can be learned."""
+    task, name = dataset.task, dataset.name
     targets = {part: targets_of(dataset.graphs, getattr(split, part)) for part in PARTS}
-    for name, labels in zip(dataset.task.targets, columns_of(targets["train"]), strict=False):
-        if len(dataset.task.targets) > 1 and len(labels) and not labels_in(labels):
+    train = targets["train"]
+    missing = why_no_learning(task, train)
+    if missing:
+        raise DataError(f"{name}: nothing can be learned from the training part: {missing}; {WAY_OUT}")
+    columns = train.reshape(len(train), -1).T if len(task.targets) > 1 else ()
+    for target, labels in zip(task.targets, columns, strict=False):
+        if not has_labels(labels):
             raise DataError(
-                f"{dataset.name}: target '{name}' has no label in the training part, so nothing can be learned of it;"
+                f"{name}: target '{target}' has no label in the training part, so nothing can be learned of it;"
                 f" leave the target out, or {WAY_OUT}"
             )
-    missing = why_no_learning(dataset.task, targets["train"])
-    if missing:
-        raise DataError(f"{dataset.name}: nothing can be learned from the training part: {missing}; {WAY_OUT}")
-    found = {part: why_unscored(dataset.task, targets[part]) for part in ("valid", "test")}
-    if not labels_in(targets["valid"]):
-        raise DataError(f"{dataset.name}: the validation part cannot choose an epoch: {found['valid']}; {WAY_OUT}")
+    found = {part: why_unscored(task, targets[part]) for part in ("valid", "test")}
+    if not has_labels(targets["valid"]):
+        raise DataError(f"{name}: the validation part cannot choose an epoch: {found['valid']}; {WAY_OUT}")
     return {part: reason for part, reason in found.items() if reason is not None}
 
 
-def columns_of(y: Array) -> Array:
-    """The labels of each target."""
-    columns: Array = y.reshape(len(y), -1).T
-    return columns
-
-
-def labels_in(y: Array) -> bool:
+def has_labels(y: Array) -> bool:
     """Whether any target is known."""
     return bool(len(y)) and not (np.issubdtype(y.dtype, np.floating) and np.isnan(y).all())
 
 
 def why_no_learning(task: Task, y: Array) -> str | None:
     """Why a training part teaches nothing, in words; None where it does."""
-    if not labels_in(y):
+    if not has_labels(y):
         return "it has no labels"
     known = y if np.issubdtype(y.dtype, np.integer) else y[~np.isnan(y)]
     if task.kind != "regression" and len(np.unique(known)) == 1:

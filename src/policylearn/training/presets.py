@@ -2,39 +2,27 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 from policylearn.data.convert import is_table
 from policylearn.data.datasets import CATALOG, find_entry
+from policylearn.data.datasets.entry import CONFIGS
 from policylearn.data.synthetic import is_synthetic, synthetic_names
 from policylearn.models import chosen_system
 from policylearn.settings.run_config import RecipeName, RunConfig, changed, read_yaml
 from policylearn.settings.schema import merged, nested
 
-MODERN: dict[str, Any] = {
-    "optim": {
-        "optimizer": "adamw",
-        "learning_rate": 1e-3,
-        "selection_learning_rate": 1e-3,
-        "weight_decay": 1e-2,
-        "eps": 1e-8,
-        "schedule": "cosine",
-        "warmup": 0.05,
-        "gradient_clip": 1.0,
-    },
-}
-"""AdamW, warm-up and cosine, clipped gradients."""
-
 KERNEL: dict[str, Any] = {"data": {"transforms": {"fingerprint": {}}}}
 """Every table of SMILES has fingerprints, from which a kernel model learns beside the network."""
-FOR_TABLES: dict[str, Any] = {
-    "data": {"transforms": {"walk_encoding": {}, "descriptors": {}}},
-    "fit": {"epochs": 30, "batch_size": 64, "keep": "last"},
-}
-"""What a table of SMILES has besides: walk encodings of the atoms, descriptors beside the graph's vector, and the last
-epoch's weights, since choosing on a small validation part overfits the choice of the epoch."""
+
+
+@functools.cache
+def recipe_file(name: str) -> Mapping[str, Any]:
+    """The settings of ``configs/NAME.yaml``."""
+    return read_yaml(CONFIGS / f"{name}.yaml")
 
 
 def run_config(
@@ -62,16 +50,14 @@ def settings_of_start(path: str | Path) -> dict[str, Any]:
     from policylearn.training.pretrained import config_of  # brings Lightning, which most commands do not need
 
     found = config_of(path)
-    unread = dict.fromkeys(FOR_TABLES["data"]["transforms"])
+    unread = dict.fromkeys(recipe_file("tables")["data"]["transforms"])
     return {"model": found.model, "system": dict(found.system), "data": {"transforms": unread | found.data.transforms}}
 
 
 def preset(config: RunConfig, recipe: RecipeName | None = None) -> RunConfig:
-    """The settings to start from for the data and the model of a configuration.
+    """The settings to start from for the data and the model that a configuration names.
 
-    Args:
-        config: names the data, and chooses the model by its settings.
-        recipe: `paper` or `modern`; None is `modern` for a table of SMILES and `paper` for everything else.
+    The ``recipe`` is `paper` or `modern`; None is `modern` for a table of SMILES and `paper` for everything else.
     """
     dataset, table = config.data.name, is_table(config.data.name)
     system, chosen = chosen_system(config)
@@ -79,8 +65,10 @@ def preset(config: RunConfig, recipe: RecipeName | None = None) -> RunConfig:
     find = _declared(dataset)
     found = find(system.name) if system.presets is None else system.presets(chosen, find)
     base = changed(RunConfig(), found or {}, dataset)
-    training = {} if named == "paper" else merged(MODERN, FOR_TABLES if table and system.reads else {})
-    training = merged(training, KERNEL if table else {})
+    training: Mapping[str, Any] = {} if named == "paper" else recipe_file("modern")
+    if table:
+        training = merged(training, recipe_file("tables") if named == "modern" and system.reads else {})
+        training = merged(training, KERNEL)
     training = merged(training, system.recipe(config.system, named, table))
     return changed(base, {**training, "recipe": named, "model": config.model}, f"{dataset}/{system.name}")
 

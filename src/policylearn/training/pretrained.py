@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 
-import lightning
 from safetensors.torch import load_file
 from torch import nn
 
 from policylearn.settings.run_config import RunConfig
 from policylearn.settings.run_files import WEIGHTS, RunError
-from policylearn.training.members import load_members
 from policylearn.training.packed_run import run_folder
+from policylearn.training.runs import load_members
 
 HEADS = ("head", "head1", "head2", "column_heads")
 """What systems call the modules that turn the vector of a graph into outputs."""
@@ -25,12 +23,7 @@ def config_of(path: str | Path) -> RunConfig:
 
 
 def start_from(model: nn.Module, path: str | Path) -> None:
-    """Give a model the weights of a run's encoder, and leave its head as it is.
-
-    Args:
-        model: of the same settings; its targets may be others.
-        path: run folder or packed file; of an ensemble the first member counts.
-    """
+    """Give a model the weights of a run's encoder (of an ensemble, the first member's), and leave its head as it is."""
     with run_folder(path) as folder:
         stored = load_file(load_members(folder)[0].folder / WEIGHTS)
     body_of(model)
@@ -45,28 +38,10 @@ def start_from(model: nn.Module, path: str | Path) -> None:
     model.load_state_dict({name: stored[name] for name in own}, strict=False)
 
 
-def body_of(model: nn.Module) -> Sequence[nn.Module]:
+def body_of(model: nn.Module) -> list[nn.Module]:
     """The parts of a model before its head, or a `RunError` where it has no head of its own."""
     parts = dict(model.named_children())
     body = [part for name, part in parts.items() if name not in HEADS]
     if len(body) == len(parts):
         raise RunError(f"a {type(model).__name__} has no head apart from its encoder, so that cannot be taken over")
     return body
-
-
-class FrozenEncoder(lightning.Callback):
-    """Keeps all but the head as it is: no gradients, and norms and picks as in evaluation.
-
-    Args:
-        model: that is trained.
-    """
-
-    def __init__(self, model: nn.Module) -> None:
-        self.body = body_of(model)
-        for part in self.body:
-            part.requires_grad_(False)
-
-    def on_train_epoch_start(self, trainer: lightning.Trainer, pl_module: lightning.LightningModule) -> None:
-        """Undo what put the whole model into training mode."""
-        for part in self.body:
-            part.eval()

@@ -25,20 +25,10 @@ Decided = TypeVar("Decided")
 
 @dataclass(frozen=True)
 class Launch:
-    """Where this process stands among those that a launcher started.
+    """How many processes a launcher started, on each of how many machines."""
 
-    Args:
-        world: processes on all machines.
-        local: processes on this one.
-    """
-
-    world: int
     local: int
-
-    @property
-    def machines(self) -> int:
-        """On how many machines they run; each has as many."""
-        return self.world // self.local
+    machines: int
 
 
 def launched() -> Launch | None:
@@ -46,8 +36,8 @@ def launched() -> Launch | None:
 
     The rank over all machines tells: Lightning gives its own processes none.
     """
-    world = int(os.environ.get("WORLD_SIZE", 1)) if "RANK" in os.environ else 1
-    return Launch(world, int(os.environ.get("LOCAL_WORLD_SIZE", 1))) if world > 1 else None
+    world, local = (int(os.environ.get(name, 1)) for name in ("WORLD_SIZE", "LOCAL_WORLD_SIZE"))
+    return Launch(local, world // local) if "RANK" in os.environ and world > 1 else None
 
 
 def is_first_process() -> bool:
@@ -74,7 +64,7 @@ def join() -> None:
 
 
 def leave() -> None:
-    """Part from the other processes, while Python is still there.
+    """Part from the other processes before Python ends.
 
     Threads of a group that nobody ended hold on to tensors, and now and then abort a process that had all done.
     """
@@ -82,36 +72,32 @@ def leave() -> None:
         distributed.destroy_process_group()
 
 
-def by_first(decide: Callable[[], Decided]) -> Decided:
-    """What the first process finds, known to all; where it refuses, all do, with its words.
+def from_first(value: Any) -> Any:
+    """The value that the first process gives; a `RunError` where another process has ended."""
+    content = [value]
+    with _others_there():
+        distributed.broadcast_object_list(content)
+    return content[0]
 
-    Args:
-        decide: looks at what only the first process need see, such as the run folder.
-    """
+
+def by_first(decide: Callable[[], Decided]) -> Decided:
+    """What the first process finds, such as in the run folder, known to all; where it raises a `RunError`, all do."""
     if launched() is None:
         return decide()
-    found: Decided | None = None
-    refusal: str | None = None
+    found: Decided | RunError | None = None
     if is_first_process():
         try:
             found = decide()
         except RunError as error:
-            refusal = str(error)
-    content: list[Any] = [found, refusal]
-    with _others_there():
-        distributed.broadcast_object_list(content)
-    if content[1] is not None:
-        raise RunError(content[1])
-    decided: Decided = content[0]
-    return decided
+            found = error
+    found = from_first(found)
+    if isinstance(found, RunError):
+        raise found
+    return found
 
 
 def agree(facts: Mapping[str, Any]) -> None:
-    """Raise a `RunError` in all processes where one of them would train something else.
-
-    Args:
-        facts: what must be the same everywhere, by the words for it.
-    """
+    """Raise a `RunError` in all processes where the ``facts`` of one, by name, are not those of the first."""
     if launched() is None:
         return
     every: list[Any] = [None] * distributed.get_world_size()
@@ -119,40 +105,29 @@ def agree(facts: Mapping[str, Any]) -> None:
         distributed.all_gather_object(every, (socket.gethostname(), dict(facts)))
     (_, first), *others = every
     for rank, (host, theirs) in enumerate(others, start=1):
-        wrong = [name for name in first if theirs.get(name) != first[name]]
-        if wrong:
-            name = wrong[0]
-            raise RunError(
-                f"the processes do not train the same: {name} is {first[name]} in process 0, and {theirs.get(name)} in"
-                f" process {rank} on {host}; start all with the same version, data and settings"
-            )
+        for name, value in first.items():
+            if theirs.get(name) != value:
+                raise RunError(
+                    f"the processes do not train the same: {name} is {value} in process 0, and {theirs.get(name)} in"
+                    f" process {rank} on {host}; start all with the same version, data and settings"
+                )
 
 
 @contextmanager
 def checkpoint_for_all(path: Path | None) -> Iterator[Path | None]:
-    """The first process's checkpoint as a file that this process can read, on whatever disks the run folder lies.
-
-    Args:
-        path: of the checkpoint, as the first process has it; None without one.
-    """
+    """The first process's checkpoint as a file that this process can read, on whatever disks the run folder lies."""
     if launched() is None or path is None:
         yield path
         return
-    content: list[Any] = [path.read_bytes() if is_first_process() else None]
-    with _others_there():
-        distributed.broadcast_object_list(content)
+    content = from_first(path.read_bytes() if is_first_process() else None)
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder) / path.name
-        copy.write_bytes(content[0])
+        copy.write_bytes(content)
         yield copy
 
 
 def share_of_labels(known: Tensor) -> Tensor:
-    """What to multiply this process's mean loss by, so that the mean over processes is that over all labels of a step.
-
-    Args:
-        known: how many labels this process's part of the batch has.
-    """
+    """What to multiply a process's mean loss over its ``known`` labels by, so that the mean is over those of all."""
     total = known.clone()
     distributed.all_reduce(total)
     return known * distributed.get_world_size() / total.clamp(min=1)
@@ -163,8 +138,7 @@ def rows_of_all(rows: Tensor) -> Tensor:
     counts = torch.zeros(distributed.get_world_size(), dtype=torch.int64, device=rows.device)
     counts[distributed.get_rank()] = len(rows)
     distributed.all_reduce(counts)
-    most = int(counts.max())
-    padded = rows.new_zeros(most, *rows.shape[1:])
+    padded = rows.new_zeros(int(counts.max()), *rows.shape[1:])
     padded[: len(rows)] = rows
     every = [torch.empty_like(padded) for _ in counts]
     distributed.all_gather(every, padded)
@@ -187,11 +161,9 @@ def check_device(settings: FitConfig) -> None:
             f"'fit.devices' is {settings.devices}, and {launch.local} processes were started on this machine; leave"
             " --devices out: the launcher has decided"
         )
-    if settings.accelerator != "gpu":
-        return
     there = torch.cuda.device_count() or int(torch.backends.mps.is_available())
     wanted = settings.devices if launch is None else launch.local
-    if there < wanted:
+    if settings.accelerator == "gpu" and there < wanted:
         raise RunError(
             f"'fit.accelerator' is gpu with fit.devices {wanted}, and there are {there} GPUs that torch can"
             " use; use --accelerator cpu, or ask for fewer with --devices"

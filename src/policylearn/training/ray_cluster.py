@@ -9,8 +9,6 @@ from typing import Any
 
 from policylearn.settings.run_files import RunError
 
-MISSING = "Ray is not installed, and '--ray' needs it; install policylearn[ray], or leave --ray out"
-
 
 @contextmanager
 def ray_cluster() -> Iterator[Any]:
@@ -18,7 +16,9 @@ def ray_cluster() -> Iterator[Any]:
     try:
         import ray
     except ImportError as error:
-        raise RunError(MISSING) from error
+        raise RunError(
+            "Ray is not installed, and '--ray' needs it; install policylearn[ray], or leave --ray out"
+        ) from error
     if ray.is_initialized():  # whoever connected goes on with it
         yield ray
         return

@@ -20,15 +20,10 @@ MOST_FAILURES = 3
 
 
 def train_on_ray(config: RunConfig, folder: str | Path, *, members: int = 1, resume: bool = False) -> None:
-    """Train as `train` does, in ``fit.devices`` processes anywhere in a cluster; data and folder must be seen by all.
+    """Train as `train` (or `train_ensemble`) does, in ``fit.devices`` processes anywhere in a cluster.
 
-    A worker that is lost makes Ray Train start all of them again, and they continue from the last checkpoint.
-
-    Args:
-        config: the run.
-        folder: where to write.
-        members: more than one trains an ensemble.
-        resume: continue what the folder holds.
+    Data and folder must be seen by all. A worker that is lost makes Ray Train start all of them again, and they
+    continue from the last checkpoint.
     """
     folder, workers = Path(folder).resolve(), config.fit.devices
     check_folder(folder, resume=resume)
@@ -40,18 +35,14 @@ def train_on_ray(config: RunConfig, folder: str | Path, *, members: int = 1, res
         from ray.train import RunConfig as RayRun
         from ray.train.torch import TorchTrainer
 
+        own = with_absolute_data(config).replace(fit=config.fit.replace(devices=1))  # Ray decides on the processes
         with tempfile.TemporaryDirectory() as notes:  # of Ray Train; ours are in the run folder
             TorchTrainer(
                 train_in_worker,
-                train_loop_config={"config": for_workers(config), "folder": folder, "members": members},
+                train_loop_config={"config": own, "folder": folder, "members": members},
                 scaling_config=ScalingConfig(num_workers=workers, use_gpu=config.fit.accelerator == "gpu"),
                 run_config=RayRun(storage_path=notes, failure_config=FailureConfig(max_failures=MOST_FAILURES)),
             ).fit()
-
-
-def for_workers(config: RunConfig) -> RunConfig:
-    """The configuration as each worker takes it: its data found from any folder, and Ray decides on the processes."""
-    return with_absolute_data(config).replace(fit=config.fit.replace(devices=1))
 
 
 def train_in_worker(job: dict[str, Any]) -> None:

@@ -1,4 +1,4 @@
-"""The folder of a run while it is made: given back where nothing came of it, continued by the same run alone."""
+"""The folder of a run while it is made: removed where nothing came of it, continued by the same run alone."""
 
 from __future__ import annotations
 
@@ -26,11 +26,9 @@ SHOWN = 5
 
 @contextmanager
 def new_folder(folder: Path, *, resume: bool) -> Iterator[None]:
-    """Make a run folder; where the block fails before anything was kept, take away what it left there.
+    """Make a run folder; where the block fails before anything was kept, remove what it left there.
 
-    Args:
-        folder: one that holds something is refused unless ``resume``.
-        resume: whether it may hold a run already.
+    A folder that holds something is refused unless ``resume``.
     """
     there = folder.exists()
     empty = by_first(lambda: check_folder(folder, resume=resume))
@@ -65,36 +63,24 @@ def holds_work(folder: Path) -> bool:
 
 @dataclass(frozen=True)
 class ResumeState:
-    """What a folder that is resumed holds.
-
-    Args:
-        checkpoint: to continue from; None begins anew.
-        finished: the metrics where nothing is left to do.
-        keeps_files: whether the files of a finished run stay as they are until the new ones are whole.
-    """
+    """What a folder that is resumed holds."""
 
     checkpoint: Path | None = None
+    """To continue from; None begins anew."""
     finished: dict[str, Any] | None = None
+    """The metrics where nothing is left to do."""
     keeps_files: bool = False
+    """Whether the files of a finished run stay as they are until the new ones are whole."""
 
 
 def look_into(folder: Path, config: RunConfig, source: Source, fold: int) -> ResumeState:
-    """What to continue from; a `RunError` where the folder holds another run, with the difference.
-
-    Args:
-        folder: that is resumed.
-        config: the run.
-        source: its data.
-        fold: which of the splits.
-    """
+    """What to continue from in a folder; a `RunError` where it holds another run, with the difference."""
     for pattern, what in OWN_RUNS.items():
         if any(folder.glob(pattern)):
             raise RunError(f"{folder}: holds {what}, not one run; continue as it was begun, or choose another folder")
     checkpoint = newest_readable(folder / CHECKPOINTS)
     if not (folder / FACTS).exists() or (checkpoint is None and not (folder / METRICS).exists()):
-        return ResumeState(
-            checkpoint
-        )  # nothing that could be lost or mistaken; 0.1 wrote its settings at the end alone
+        return ResumeState(checkpoint)  # nothing that could be lost; 0.1 wrote its settings at the end alone
     stored = read_run_files(folder)
     found = [*data_differences(stored, source, fold), *setting_differences(stored.config, config)]
     if found:
@@ -107,35 +93,27 @@ def look_into(folder: Path, config: RunConfig, source: Source, fold: int) -> Res
 
 
 def _epochs_left(folder: Path, stored: RunFiles, config: RunConfig, checkpoint: Path | None) -> ResumeState:
-    before, now = stored.config.fit.epochs, config.fit.epochs
+    before, now, metrics = stored.config.fit.epochs, config.fit.epochs, stored.metrics
     if now < before:
         raise RunError(
             f"{folder}: was begun with {before} epochs, which can be raised and not lowered (got fit.epochs {now});"
             f" give --epochs {before}, or choose another folder with -o"
         )
-    if not stored.metrics:
-        if now > before:
-            note(f"{folder}: continues to {now} epochs instead of {before}{_other_rates(config)}")
-        return ResumeState(checkpoint)
     if now == before:
-        return ResumeState(checkpoint, stored.metrics)
-    if stored.metrics["epochs"] < before:
+        return ResumeState(checkpoint, metrics or None)
+    if metrics and metrics["epochs"] < before:
         raise RunError(
-            f"{folder}: stopped by itself after {stored.metrics['epochs']} of {before} epochs, so more of them would"
-            " change nothing; train anew with another fit.patience in another folder"
+            f"{folder}: stopped by itself after {metrics['epochs']} of {before} epochs, so more of them would change"
+            " nothing; train anew with another fit.patience in another folder"
         )
-    if checkpoint is None:
+    if metrics and checkpoint is None:
         raise RunError(
             f"{folder}: has finished its {before} epochs and holds no checkpoint to continue from; train anew in"
             " another folder with -o"
         )
-    note(f"{folder}: was finished with {before} epochs and continues to {now}{_other_rates(config)}")
-    return ResumeState(checkpoint, keeps_files=True)
-
-
-def _other_rates(config: RunConfig) -> str:
-    cosine = config.optim.schedule == "cosine"
-    return "; from here on, learning rates are those of the longer schedule" if cosine else ""
+    rates = "; from here on, learning rates are those of the longer schedule"
+    note(f"{folder}: continues to {now} epochs instead of {before}{rates if config.optim.schedule == 'cosine' else ''}")
+    return ResumeState(checkpoint, keeps_files=bool(metrics))
 
 
 def data_differences(stored: RunFiles, source: Source, fold: int) -> Iterator[str]:

@@ -9,64 +9,60 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+import msgspec
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import nn
 
-from policylearn.data import DataError, Scaling, Task
+from policylearn.data import DataError, Task
 from policylearn.data.atomic import replacing, write_text
 from policylearn.data.convert import is_table
-from policylearn.data.structures import REAL_COLUMNS
 from policylearn.data.transforms import Transform
 from policylearn.fast import accelerate
 from policylearn.models import Inputs, chosen_system, complete
-from policylearn.nn import DESCRIPTORS, Features
+from policylearn.nn import Features
 from policylearn.registry import IMPORTED
 from policylearn.settings import ConfigError
 from policylearn.settings.notes import RunNote
 from policylearn.settings.provenance import system, versions
 from policylearn.settings.run_config import RunConfig, to_yaml
-from policylearn.settings.run_files import CONFIG, FACTS, FORMAT, METRICS, WEIGHTS, RunError, read_run_files
-from policylearn.training.prepared_data import add_real, learned_of
-
-OGB, OGB_OF_PARENTS = "ogb", "ogb of parents"
-"""How SMILES become graphs: OGB's features of the molecule as it is given, or of its parent."""
+from policylearn.settings.run_files import (
+    CONFIG,
+    ENSEMBLE,
+    FACTS,
+    FORMAT,
+    METRICS,
+    WEIGHTS,
+    RunError,
+    read_run_files,
+)
+from policylearn.training.data_source import OGB_OF_PARENTS
+from policylearn.training.prepared_data import make_inputs
 
 
 @dataclass(frozen=True)
 class RunFacts:
-    """What a run must remember besides its configuration and weights.
-
-    Args:
-        task: what is predicted, with scaling and class names.
-        node_features: what x holds.
-        edge_features: what edge_attr holds.
-        featuriser: how SMILES become graphs; None where the data were no molecules.
-        dataset: name, fingerprint, caveat and size.
-        fold: which fold was held out; None without folds.
-        threads: of the process, which evaluation takes again.
-        evaluation_batch_size: likewise.
-        depends_on_batch: whether an output may depend on the other graphs of its batch.
-        transforms: of the data, with what they learned, as JSON.
-        columns: numbers of nodes and of graphs that structures add, by the structure's name.
-        plugins: files of the user that were imported for the training.
-        versions: of the packages.
-        machine: what it ran on.
-        format: of the folder.
-    """
+    """What a run must remember besides its configuration and weights."""
 
     task: Task
     node_features: Features
     edge_features: Features
     featuriser: str | None
+    """How SMILES become graphs; None where the data were no molecules."""
     dataset: dict[str, Any]
+    """Name, fingerprint, caveat and size."""
     fold: int | None
     threads: int
+    """Of the process; evaluation takes as many again, and the batch size below."""
     evaluation_batch_size: int
     depends_on_batch: bool
+    """Whether an output may depend on the other graphs of its batch."""
     transforms: list[dict[str, Any]] = field(default_factory=list)
+    """Of the data, with what they learned."""
     columns: dict[str, int] = field(default_factory=dict)
+    """Numbers of nodes and of graphs that structures add, by the structure's name."""
     plugins: list[str] = field(default_factory=lambda: list(IMPORTED))
+    """Files of the user that were imported for the training."""
     versions: dict[str, str] = field(default_factory=versions)
     machine: str = field(default_factory=system)
     format: int = FORMAT
@@ -79,15 +75,8 @@ class RunFacts:
     @property
     def inputs(self) -> Inputs:
         """What the model was built for."""
-        return Inputs(
-            node_features=add_real(self.node_features, self.columns.get(REAL_COLUMNS, 0)),
-            edge_features=self.edge_features,
-            outputs=self.task.outputs,
-            level=self.task.level,
-            learned=learned_of([Transform.from_json(stored) for stored in self.transforms]),
-            descriptors=self.columns.get(DESCRIPTORS, 0),
-            regression=self.task.kind == "regression",
-        )
+        transforms = [Transform.from_json(stored) for stored in self.transforms]
+        return make_inputs(self.task, self.node_features, self.edge_features, self.columns, transforms)
 
 
 @dataclass(frozen=True)
@@ -102,8 +91,7 @@ class Run:
     @property
     def label(self) -> str:
         """What was trained, in a word: ``learned-t2``, ``sun``."""
-        system, settings = chosen_system(self.config)
-        return system.label_of(settings)
+        return label_of(self.config)
 
     @property
     def model_facts(self) -> dict[str, Any]:
@@ -141,6 +129,12 @@ def make_model(config: RunConfig, inputs: Inputs) -> nn.Module:
     return accelerate(system.build(settings, inputs))
 
 
+def label_of(config: RunConfig) -> str:
+    """What a configuration trains, in a word."""
+    system, settings = chosen_system(config)
+    return system.label_of(settings)
+
+
 def save_settings(folder: Path, config: RunConfig, facts: RunFacts) -> None:
     """Write what a run is, each file whole or not at all: when it begins, and again when it ends."""
     write_text(folder / CONFIG, to_yaml(with_absolute_data(complete(config))))
@@ -169,23 +163,43 @@ def with_absolute_data(config: RunConfig) -> RunConfig:
 
 def load_run(folder: str | Path) -> Run:
     """Read a run folder back."""
-    folder = Path(folder)
     files = read_run_files(folder)
-    content = dict(files.facts)
-    task = dict(content["task"])
-    scaling = task.pop("scaling")
-    task = {key: tuple(value) if isinstance(value, list) else value for key, value in task.items()}
-    if scaling is not None:
-        task["scaling"] = Scaling(tuple(scaling["shift"]), tuple(scaling["scale"]))
-    content["task"] = Task(**task)
-    for name in ("node_features", "edge_features"):
-        content[name] = features_from(content[name])
-    return Run(folder, files.config, RunFacts(**content), files.metrics)
+    features = {name: upgraded_features(files.facts[name]) for name in ("node_features", "edge_features")}
+    try:
+        facts = msgspec.convert(files.facts | features, RunFacts)
+    except msgspec.ValidationError as error:
+        raise RunError(f"{files.folder / FACTS}: {error}; restore the file or train again") from None
+    return Run(files.folder, files.config, facts, files.metrics)
 
 
-def features_from(content: dict[str, Any]) -> Features:
-    """Features as `save_run` writes them; versions before 0.2.0 had one kind with its sizes."""
+def upgraded_features(content: dict[str, Any]) -> dict[str, Any]:
+    """Features as runs store them today; versions before 0.2.0 had one kind with its sizes."""
     if "kind" not in content:
-        return Features(tuple(content["categorical"]), content["real"])
-    sizes = tuple(content["sizes"])
-    return Features(sizes) if content["kind"] == "categorical" else Features(real=sizes[0] if sizes else 0)
+        return content
+    sizes = content["sizes"]
+    return {"categorical": sizes} if content["kind"] == "categorical" else {"real": sizes[0] if sizes else 0}
+
+
+def load_members(folder: str | Path) -> tuple[Run, ...]:
+    """The runs that a folder answers with: the members of an ensemble, or the one that the folder holds itself."""
+    folder = Path(folder)
+    listed = folder / ENSEMBLE
+    if not listed.is_file():
+        begun = sorted(path.name for path in folder.glob("member-*"))
+        if begun:
+            raise RunError(
+                f"{folder}: the ensemble has not finished ({len(begun)} members begun); continue with 'policylearn"
+                f" train ... -o {folder} --resume', or give one of them, such as {folder / begun[0]}"
+            )
+        return (load_run(folder),)
+    names = json.loads(listed.read_text(encoding="utf-8"))["members"]
+    runs = tuple(load_run(folder / Path(name).name) for name in names)
+    first = runs[0].facts
+    for run in runs[1:]:
+        same = run.facts.task == first.task and run.facts.transforms == first.transforms
+        if not same or run.facts.dataset["fingerprint"] != first.dataset["fingerprint"]:
+            raise RunError(
+                f"{run.folder}: was trained on other data than {runs[0].folder}, so their mean has no meaning;"
+                f" take it out of {listed}, or train it again"
+            )
+    return runs

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from policylearn.cli.options import Output
 from policylearn.cli.printing import print_table, say
@@ -18,6 +17,10 @@ if TYPE_CHECKING:
     from policylearn.explain import Panel
 
 MARK = "⚠"
+NAMED_GRAPH = 60
+"""Most nodes of a graph whose atoms are named in its picture."""
+ZINC_ATOMS = ("C", "O", "N", "F", "C", "S", "Cl", "O", "N", "Br", "N", "N", "N", "N", "S", "I", "P", "O", "N", "O")
+"""The element of ZINC's atom types, which count charges and hydrogens too; the rest stay numbers."""
 
 
 @verb("datasets")
@@ -50,11 +53,11 @@ def show(name: str, /, *, output: Output = None, count: int = 6, first: int = 0)
     dataset = load_dataset(name, target=target)
     panels = [panel_of(dataset, graph) for graph in range(first, max(first + 1, min(first + count, len(dataset))))]
     title = dataset.name + (" (not original: see the caveat)" if dataset.caveat else "")
-    print(draw_panels(panels, output or Path(f"{dataset.name}.png"), title=title, columns=3))  # noqa: T201
+    say(str(draw_panels(panels, output or Path(f"{dataset.name}.png"), title=title, columns=3)))
 
 
 def panel_of(dataset: Dataset, graph: int) -> Panel:
-    """One graph with its label, nodes coloured by their first feature."""
+    """One graph with its label, nodes coloured by their first feature, atoms other than carbon by name."""
     from policylearn.data.batches import make_data
     from policylearn.explain import Panel
 
@@ -65,15 +68,27 @@ def panel_of(dataset: Dataset, graph: int) -> Panel:
     elif dataset.task.level == "graph" and data.y.numel() <= 3:
         title += ", y = " + ", ".join(f"{value:.3g}" for value in data.y.flatten().tolist())
     classes = data.x[:, 0].long().tolist() if data.x.shape[1] else None
-    return Panel(data.edge_index.numpy(), data.num_nodes, title, classes=classes)
+    names = atom_names(dataset, classes) if classes and len(classes) <= NAMED_GRAPH else []
+    marks = {node: name for node, name in enumerate(names) if name != "C"}
+    return Panel(data.edge_index.numpy(), data.num_nodes, title, classes=classes, marks=marks)
+
+
+def atom_names(dataset: Dataset, atoms: list[int]) -> list[str]:
+    """The elements of atoms from their first feature; empty where the graphs are not known to be molecules."""
+    from policylearn.training.data_source import has_ogb_features
+
+    if dataset.name == "zinc":
+        return [ZINC_ATOMS[atom] if atom < len(ZINC_ATOMS) else str(atom) for atom in atoms]
+    if not has_ogb_features(dataset.graphs):
+        return []
+    from rdkit import Chem
+
+    elements = Chem.GetPeriodicTable()
+    return [elements.GetElementSymbol(atom + 1) if atom < 118 else "*" for atom in atoms]  # OGB counts from 0
 
 
 def list_datasets(root: Path) -> tuple[Table, list[str]]:
-    """The table of all datasets and the lines below it.
-
-    Args:
-        root: where packed files are looked for.
-    """
+    """The table of all datasets and the lines below it, with what is in the data root."""
     from rich import box
     from rich.table import Table
 
@@ -86,51 +101,36 @@ def list_datasets(root: Path) -> tuple[Table, list[str]]:
         table.add_column(heading, justify=justify, no_wrap=heading not in ("task", "split", "from"), overflow="fold")
     notes = [f"data root: {root}"]
     for entry in CATALOG.values():
-        found = look_up(entry, root)
+        nodes, edges, present, origin, caveat = look_up(entry, root / entry.file)
         table.add_row(
-            f"{entry.name} {MARK}" if found.caveat else entry.name,
+            f"{entry.name} {MARK}" if caveat else entry.name,
             f"{entry.graphs:,}",
-            *("?" if total is None else f"{total / entry.graphs:.1f}" for total in (found.nodes, found.edges)),
+            *("?" if total is None else f"{total / entry.graphs:.1f}" for total in (nodes, edges)),
             describe_task(entry),
             f"{entry.task.metric} {'↑' if entry.task.higher_is_better else '↓'}",
             entry.split,
-            "yes" if found.present else "no",
-            found.origin,
+            present,
+            origin,
         )
-        if found.caveat:
-            notes.append(f"{MARK} {entry.name}: {found.caveat}")
+        notes += [f"{MARK} {entry.name}: {caveat}"] if caveat else []
     notes.append("nodes and edges are means per graph; an edge counts once per direction")
     notes.append("what is not present is fetched at its first use, or says which file to put where")
     notes.append("synthetic, drawn from a seed (capitals are numbers):")
-    notes += [f"  {pattern}: {description}" for pattern, description in synthetic_names().items()]
-    return table, notes
+    return table, notes + [f"  {pattern}: {description}" for pattern, description in synthetic_names().items()]
 
 
-@dataclass(frozen=True)
-class Found:
-    """What the data root says about a dataset: is it there, from where, how large, what to warn of."""
-
-    present: bool
-    origin: str
-    nodes: int | None
-    edges: int | None
-    caveat: str | None = None
-
-
-def look_up(entry: Entry, root: Path) -> Found:
-    """Look for a dataset in the data root, without reading its graphs."""
+def look_up(entry: Entry, path: Path) -> tuple[Any, ...]:
+    """Nodes and edges in all, whether the file is there, where it is from, and what to warn of; no graph is read."""
     from policylearn.data.packed import read_arrays
 
-    home, path = entry.home, root / entry.file
+    home = entry.home
     if not path.exists():
-        way = f"by hand: {home.credit}" if home.unpack is None else home.credit
-        return Found(False, way, entry.nodes, entry.edges)
+        return entry.nodes, entry.edges, "no", f"by hand: {home.credit}" if home.unpack is None else home.credit, None
     arrays = read_arrays(path, only=("origin", "node_ptr", "edge_ptr"))
-    nodes, edges = (int(arrays[name][-1]) if name in arrays else None for name in ("node_ptr", "edge_ptr"))
-    if "origin" in arrays:
-        caveat = entry.caveat if entry.always_caveat else None
-        return Found(True, home.credit, nodes, edges, caveat)
-    return Found(True, entry.file, nodes, edges, entry.caveat)
+    sizes = (int(arrays[name][-1]) if name in arrays else None for name in ("node_ptr", "edge_ptr"))
+    if "origin" in arrays:  # fetched from its official home
+        return *sizes, "yes", home.credit, entry.caveat if entry.always_caveat else None
+    return *sizes, "yes", entry.file, entry.caveat
 
 
 def describe_task(entry: Entry) -> str:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-from cyclopts import Parameter
-
+from policylearn.cli.options import OutputPath
+from policylearn.cli.printing import make_table, say
 from policylearn.cli.registry import verb
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ def demo(
     steps: int = 400,
     every: int = 50,
     seed: int = 0,
-    output: Annotated[Path, Parameter(alias="-o")] = Path("demo"),
+    output: OutputPath = Path("demo"),
 ) -> None:
     """Learn to tell graphs apart that ordinary message passing cannot, in a minute, and write a report.
 
@@ -34,10 +34,9 @@ def demo(
         steps: most training steps of each method.
         every: steps between evaluations.
         seed: of the weights, the graphs and the draws.
-        output: folder of report.html and pictures.
+        output: folder of report.html.
     """
     from rich.console import Console
-    from rich.table import Table
 
     from policylearn.demo.page import write_demo
 
@@ -48,14 +47,8 @@ def demo(
     )
     runs = train_all(steps, every, seed, console)
     cells = [row(run) for run in runs]
-    table = Table(title=f"{runs[0].config.test_graphs} new graphs, 1 class in 4")
-    for number, heading in enumerate(HEADINGS):
-        table.add_column(heading, justify="right" if number else "left")
-    for line in cells:
-        table.add_row(*line)
-    console.print(table)
-    for path in write_demo(runs, NAMES, HEADINGS, cells, output):
-        console.print(f"wrote {path}", highlight=False)
+    console.print(make_table(HEADINGS, cells, f"{runs[0].config.test_graphs} new graphs, 1 class in 4", numbers=True))
+    say(f"wrote {write_demo(runs, NAMES, HEADINGS, cells, output)}", console)
 
 
 def train_all(steps: int, every: int, seed: int, console: Console) -> list[Learned]:

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
 
-from cyclopts import Parameter
-
+from policylearn.cli.options import OutputPath
+from policylearn.cli.printing import say
 from policylearn.cli.registry import verb
 
 
 @verb("embed")
-def embed(
-    run: Path, table: Path, /, *, output: Annotated[Path, Parameter(alias="-o")], smiles: str | None = None
-) -> int:
+def embed(run: Path, table: Path, /, *, output: OutputPath, smiles: str | None = None) -> int:
     """Write the vectors of graphs, which enter the head of the model.
 
     Rows keep their place and columns; one that cannot be read has its reason in the last column, 'error' (exit code 1),
@@ -30,5 +27,5 @@ def embed(
 
     rows, failed, width = embed_file(load_quietly(run), table, output, smiles=smiles, workers=1)
     said = f"; {failed:,} failed" if failed else ""
-    print(f"{output}: vectors of {width} numbers for {rows - failed:,} of {rows:,} rows{said}")  # noqa: T201
+    say(f"{output}: vectors of {width} numbers for {rows - failed:,} of {rows:,} rows{said}")
     return 1 if failed else 0

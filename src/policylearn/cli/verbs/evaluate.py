@@ -7,6 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import Literal
 
+from policylearn.cli.printing import make_table, say
 from policylearn.cli.registry import verb
 
 
@@ -39,7 +40,6 @@ def evaluate(
 def evaluate_labelled(run: Path, labelled: Path, smiles: str | None) -> int:
     """Score new rows, and print a table."""
     from rich.console import Console
-    from rich.table import Table
 
     from policylearn.explain.run_report import load_quietly
     from policylearn.prediction.labelled import evaluate_table
@@ -47,20 +47,18 @@ def evaluate_labelled(run: Path, labelled: Path, smiles: str | None) -> int:
 
     result = evaluate_table(load_quietly(run), labelled, smiles=smiles, workers=1)
     names = [name for name in NAMES if any(name in scores for scores in result.scores.values())]
-    table = Table(title=str(labelled))
-    for number, heading in enumerate(("target", "labels", *(NAMES[name] for name in names))):
-        table.add_column(heading, justify="right" if number else "left")
-    for target, scores in result.scores.items():
-        cells = [f"{scores[name]:.4f}" if name in scores else "-" for name in names]
-        table.add_row(target, f"{result.labels[target]:,}", *cells)
-    console = Console(markup=False)
-    console.print(table)
+    rows = [
+        (target, f"{result.labels[target]:,}", *(f"{scores[name]:.4f}" if name in scores else "-" for name in names))
+        for target, scores in result.scores.items()
+    ]
+    headings = ("target", "labels", *(NAMES[name] for name in names))
+    Console(markup=False).print(make_table(headings, rows, str(labelled), numbers=True))
     if result.coverage is not None and math.isfinite(result.coverage.size):  # else any label is inside
-        print(f"{result.coverage.level:.0%} intervals or sets held {result.coverage.share:.1%} of the labels")  # noqa: T201
+        say(f"{result.coverage.level:.0%} intervals or sets held {result.coverage.share:.1%} of the labels")
     for reason in result.failed[:5]:
-        print(f"not scored: {reason}")  # noqa: T201 - the answer
+        say(f"not scored: {reason}")
     if result.failed:
-        print(f"{result.rows:,} rows scored, {len(result.failed):,} not")  # noqa: T201 - the answer
+        say(f"{result.rows:,} rows scored, {len(result.failed):,} not")
     return 1 if result.failed else 0
 
 
@@ -85,9 +83,9 @@ def evaluate_own_data(run: Path, part: Literal["train", "valid", "test"], data: 
                 )
             blend = partial(blended_metric, load_quietly(folder))
         result = reevaluate(found, part=part, data=data, score=blend)
-    print(f"{result.part} {result.metric}: {result.value!r} ({result.graphs:,} graphs)")  # noqa: T201 - the answer
+    say(f"{result.part} {result.metric}: {result.value!r} ({result.graphs:,} graphs)")
     if result.logged is not None and result.logged != result.value:
         others = other_versions(found.facts)
         reason = f"since then {others}" if others else f"it was trained on {found.facts.machine}"
-        print(f"the run logged {result.logged!r}; {reason}")  # noqa: T201 - the answer
+        say(f"the run logged {result.logged!r}; {reason}")
     return 0

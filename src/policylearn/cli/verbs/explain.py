@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
 
-from cyclopts import Parameter
-
+from policylearn.cli.options import OutputPath
+from policylearn.cli.printing import say
 from policylearn.cli.registry import verb
 
 
@@ -16,7 +15,7 @@ def explain(
     table: Path,
     /,
     *,
-    output: Annotated[Path, Parameter(alias="-o")] = Path("explanation.html"),
+    output: OutputPath = Path("explanation.html"),
     smiles: str | None = None,
     most: int = 50,
 ) -> int:
@@ -34,5 +33,5 @@ def explain(
 
     rows, failed = write_explanation(load_quietly(run), table, output, smiles=smiles, most=most, workers=1)
     said = f"; {failed} without an answer, with the reason" if failed else ""
-    print(f"wrote {output}: {rows} rows{said}")  # noqa: T201 - the command's answer
+    say(f"wrote {output}: {rows} rows{said}")
     return 1 if failed else 0

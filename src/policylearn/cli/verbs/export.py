@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
 
-from cyclopts import Parameter
-
+from policylearn.cli.options import OutputPath
+from policylearn.cli.printing import say
 from policylearn.cli.registry import verb
 
 
 @verb("export")
-def export(run: Path, /, *, output: Annotated[Path, Parameter(alias="-o")] = Path("model.pt2")) -> None:
+def export(run: Path, /, *, output: OutputPath = Path("model.pt2")) -> None:
     """Write a run as one .pt2 file, which torch runs without this package.
 
     Args:
@@ -25,4 +24,4 @@ def export(run: Path, /, *, output: Annotated[Path, Parameter(alias="-o")] = Pat
     lines += [f"  takes {name}: {meaning}" for name, meaning in about["inputs"].items()]
     lines += [f"  gives {name}: {meaning}" for name, meaning in about["outputs"].items()]
     lines += [f"  leaves out {about['left_out']}"] if "left_out" in about else []
-    print("\n".join(lines))  # noqa: T201 - the command's answer
+    say("\n".join(lines))

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
 
-from cyclopts import Parameter
-
+from policylearn.cli.options import OutputPath
+from policylearn.cli.printing import say
 from policylearn.cli.registry import verb
 
 
 @verb("pack")
-def pack(run: Path, /, *, output: Annotated[Path, Parameter(alias="-o")] = Path("model.plm")) -> None:
+def pack(run: Path, /, *, output: OutputPath = Path("model.plm")) -> None:
     """Write a run as one file, with a model card, that needs neither the run folder nor the data.
 
     'predict', 'evaluate', 'explain', 'serve', 'embed', 'info' and 'train --from' take it in place of a run folder.
@@ -23,4 +22,4 @@ def pack(run: Path, /, *, output: Annotated[Path, Parameter(alias="-o")] = Path(
     from policylearn.prediction.pack import pack_run
 
     files = pack_run(run, output)
-    print(f"wrote {output}: {len(files)} files, {output.stat().st_size / 1e6:.1f} MB, loaded once")  # noqa: T201
+    say(f"wrote {output}: {len(files)} files, {output.stat().st_size / 1e6:.1f} MB, loaded once")

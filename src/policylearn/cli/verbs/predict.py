@@ -6,19 +6,17 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-from cyclopts import Parameter
-
-from policylearn.cli.options import Flag
-from policylearn.cli.printing import warn
+from policylearn.cli.options import Flag, OutputPath
+from policylearn.cli.printing import say, warn
 from policylearn.cli.registry import verb
 from policylearn.cli.stopping import stop_signals
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from policylearn.prediction.table_writer import Progress, Written
+    from policylearn.prediction.table_writer import Progress
 
 SOME_ROWS_FAILED = 1
 SMALL_TABLE = 4096
@@ -33,7 +31,7 @@ def predict(
     table: Path,
     /,
     *,
-    output: Annotated[Path, Parameter(alias="-o")],
+    output: OutputPath,
     smiles: str | None = None,
     batch_size: int | None = None,
     picks: Flag = False,
@@ -62,16 +60,18 @@ def predict(
 
     from rich.console import Console
 
-    cores = available_cores()
+    packed = table.suffix == ".npz"
     if workers is not None and workers < 1:
         raise ValueError(f"'workers' must be >= 1 (got {workers})")
-    if not ray and table.suffix != ".npz" and table.is_file() and table.stat().st_size > SMALL_TABLE:
+    if ray and packed:
+        raise ValueError(f"{table}: '--ray' shares tables out, not packed graphs; leave --ray out")
+    if not ray and not packed and table.is_file() and table.stat().st_size > SMALL_TABLE:
         from policylearn.data.worker_server import start_server
 
         start_server()  # now, while this process imports torch
 
     from policylearn.prediction.predictor import BatchWarning, load
-    from policylearn.prediction.table_writer import PredictOptions, predict_packed, predict_table, usual_workers
+    from policylearn.prediction.table_writer import PredictOptions, predict_table, usual_workers
 
     console = Console(stderr=True, markup=False)
     with warnings.catch_warnings(record=True) as caught:
@@ -79,34 +79,26 @@ def predict(
         predictor = load(run)
     for warning in caught:
         warn(str(warning.message), console)
-    used = workers or (ALL_CORES if ray else usual_workers(predictor, cores))
+    used = workers or (ALL_CORES if ray else usual_workers(predictor, available_cores()))
     options = PredictOptions(batch_size, picks, interval, used)
     kept = "finished parts are kept; call the same command again" if ray else "nothing was written"
     with stop_signals(lambda: kept), progress_bar(console, table) as progress:
         if ray:
             from policylearn.prediction.ray_table import predict_on_ray
 
-            if table.suffix == ".npz":
-                raise ValueError(f"{table}: '--ray' shares tables out, not packed graphs; leave --ray out")
             written = predict_on_ray(predictor, run, table, output, options, smiles=smiles, progress=progress)
-        elif table.suffix == ".npz":
-            written = predict_packed(predictor, table, output, options, progress=progress)
         else:
             written = predict_table(predictor, table, output, options, smiles=smiles, progress=progress)
-    print(summary(output, written))  # noqa: T201 - the command's answer
+    *names, error = written.columns
+    text = f"{output}: {written.rows - written.failed:,} of {written.rows:,} rows predicted ({', '.join(names)})"
+    failed = f"; {written.failed:,} failed, column '{error}' says why" if written.failed else ""
+    say(text + failed)
     return SOME_ROWS_FAILED if written.failed else 0
 
 
 def available_cores() -> int:
     """The cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def summary(output: Path, written: Written) -> str:
-    """One line on what was written."""
-    *names, error = written.columns
-    text = f"{output}: {written.rows - written.failed:,} of {written.rows:,} rows predicted ({', '.join(names)})"
-    return text + (f"; {written.failed:,} failed, column '{error}' says why" if written.failed else "")
 
 
 @contextmanager
@@ -123,8 +115,4 @@ def progress_bar(console: Console, source: Path) -> Iterator[Progress]:
         total = source.stat().st_size
     with progress_bars(console, transient=True, disable=not console.is_terminal) as bars:
         bar = add_bar(bars, "predicting", total)
-
-        def move(rows: int, position: int) -> None:
-            bars.update(bar, completed=position, figures=f"{rows:,} rows")
-
-        yield move
+        yield lambda rows, position: bars.update(bar, completed=position, figures=f"{rows:,} rows")

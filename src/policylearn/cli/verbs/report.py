@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from policylearn.cli.options import Output
+from policylearn.cli.printing import say
 from policylearn.cli.registry import verb
 
 
@@ -18,4 +19,4 @@ def report(run: Path, /, *, output: Output = None) -> None:
     """
     from policylearn.explain.run_report import write_run_report
 
-    print(f"wrote {write_run_report(run, output)}")  # noqa: T201 - the command's answer
+    say(f"wrote {write_run_report(run, output)}")

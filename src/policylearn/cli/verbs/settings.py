@@ -5,31 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from policylearn.cli.printing import make_table, print_table
 from policylearn.cli.registry import verb
 
 if TYPE_CHECKING:
     from policylearn.settings.schema import Settings
 
-HEADINGS = ("setting", "default", "meaning")
-
 
 @verb("settings")
-def settings(model: str | None = None) -> int:
+def settings(model: str | None = None) -> None:
     """List the settings of a run, each an option of 'train' and a key of a YAML.
 
     Args:
         model: a system, such as policy-learn or sun: its settings follow those of every run.
     """
-    from rich.table import Table
-
-    from policylearn.cli.printing import print_table
-
-    rows = list(setting_rows(model))
-    table = Table(*HEADINGS)
-    for row in rows:
-        table.add_row(*row)
-    print_table(table, 160)
-    return 0
+    print_table(make_table(("setting", "default", "meaning"), setting_rows(model)), 160)
 
 
 def setting_rows(model: str | None) -> Iterator[tuple[str, str, str]]:
@@ -59,6 +49,7 @@ def setting_rows(model: str | None) -> Iterator[tuple[str, str, str]]:
 def group_rows(group: Settings, prefix: str, note: str = "") -> Iterator[tuple[str, str, str]]:
     """The rows of one class of settings and of those within it."""
     from policylearn.settings.schema import docs_of, group_of, hints_of
+    from policylearn.wording import write_value
 
     texts = docs_of(type(group))
     for name, declared in hints_of(type(group)).items():
@@ -66,5 +57,5 @@ def group_rows(group: Settings, prefix: str, note: str = "") -> Iterator[tuple[s
         if inner is not None:
             yield from group_rows(inner() if value is None else value, f"{prefix}{name}.", note)
         else:
-            shown = "" if value in (None, "", (), {}) else str(value).lower() if isinstance(value, bool) else str(value)
+            shown = "" if value in (None, "", (), {}) else write_value(value)
             yield f"{prefix}{name}", shown, f"{texts.get(name, '')}{note}"

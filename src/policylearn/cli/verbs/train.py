@@ -6,10 +6,10 @@ import math
 import shlex
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from policylearn.cli.options import Flag, GivenWords, Output, RunOptions, SettingOptions, make_config
-from policylearn.cli.printing import say, spoken_notes, warn
+from policylearn.cli.printing import make_table, say, spoken_notes, warn
 from policylearn.cli.registry import verb
 from policylearn.cli.stopping import kept_in, stop_signals
 
@@ -17,12 +17,16 @@ if TYPE_CHECKING:
     import lightning
     from rich.console import Console
 
+    from policylearn.data import PackedGraphs
     from policylearn.prediction.outcome import Outcome
     from policylearn.settings import RunConfig
     from policylearn.training import Fitted, Source
 
 DIVERGED = 1
 """The exit code of a training that ended early because its loss became NaN."""
+
+MANY_NODES = 1000
+"""A model with as many copies of a graph of so many nodes holds a full bag."""
 
 
 @verb("train")
@@ -80,7 +84,7 @@ def train(
         runs = train_runs(chosen, source, folder, console, members=ensemble, resume=resume, ray=ray)
         if not is_first_process():
             return 0
-        if is_finished(runs):
+        if not ray and is_finished(runs):  # Ray hands back runs as they lie in the folder, trained or not
             say(f"{folder}: was finished already, so nothing was trained", console)
             return 0
         return report(chosen, source, folder, runs, shlex.join(["policylearn", *words]))
@@ -96,30 +100,21 @@ def train_runs(
     from policylearn.training.processes import is_first_process
 
     metric, first = source.dataset.task.metric, is_first_process()
+    if ray:
+        from policylearn.training.ray_training import train_on_ray
+
+        train_on_ray(config, folder, members=members, resume=resume)
+        # What the workers have left is read here, without their devices.
+        resume, config = True, config.replace(fit=config.fit.replace(devices=1, accelerator="cpu"))
     with progress_bars(console, disable=not (first and console.is_terminal)) as progress:
 
         def callbacks_of(title: str) -> Sequence[lightning.Callback]:
             return [TrainingBar(progress, add_bar(progress, title), title, metric)] if first else []
 
-        if ray:
-            from policylearn.training.ray_training import train_on_ray
-
-            train_on_ray(config, folder, members=members, resume=resume)
-            return runs_in(folder, source, members)
         if members > 1:
             return {folder: train_ensemble(config, source, folder, members, resume=resume, callbacks_of=callbacks_of)}
         done = train(config, source, folder, resume=resume, callbacks_of=callbacks_of)
         return {one.folder: [one] for one in done.runs}
-
-
-def runs_in(folder: Path, source: Source, members: int) -> dict[Path, Sequence[Fitted]]:
-    """The runs that another process has left in a folder, as `train_runs` gives them."""
-    from policylearn.training.reevaluation import recall
-
-    if members > 1:
-        return {folder: [recall(folder / f"member-{number + 1}", source) for number in range(members)]}
-    folds = sorted(folder.glob("fold-*")) or [folder]
-    return {one: [recall(one, source)] for one in folds}
 
 
 def is_finished(runs: dict[Path, Sequence[Fitted]]) -> bool:
@@ -130,23 +125,14 @@ def is_finished(runs: dict[Path, Sequence[Fitted]]) -> bool:
     return not trained and all((inner / REPORT).exists() for inner in runs)
 
 
-def report(
-    config: RunConfig,
-    source: Source,
-    folder: Path,
-    runs: dict[Path, Sequence[Fitted]],
-    command: str,
-) -> int:
+def report(config: RunConfig, source: Source, folder: Path, runs: dict[Path, Sequence[Fitted]], command: str) -> int:
     """Score, write what belongs into each folder, and print the table; the exit code."""
     import json
 
-    from rich.console import Console
-
     from policylearn.data.atomic import write_text
     from policylearn.explain.run_report import write_run_report
-    from policylearn.prediction.model_card import CARD, model_card
+    from policylearn.prediction.model_card import CARD, RunNotes, model_card
     from policylearn.prediction.outcome import finish, fold_figures
-    from policylearn.prediction.run_notes import RunNotes
     from policylearn.settings.run_files import METRICS
     from policylearn.training.reevaluation import recall
     from policylearn.training.runs import save_metrics
@@ -161,17 +147,18 @@ def report(
         write_run_report(inner, parts=outcome.parts, predictor=outcome.predictor)
         write_text(inner / CARD, model_card(inner, outcome.parts))
         outcomes.append(outcome)
-    if len(outcomes) == 1:
-        one = outcomes[0].metrics
-    else:
-        one = fold_figures(json.loads((folder / METRICS).read_text(encoding="utf-8")), outcomes)
-        save_metrics(folder, one)
-    print_summary(Console(markup=False), config, source, folder, one, outcomes)
+    metrics = outcomes[0].metrics
+    if len(outcomes) > 1:
+        metrics = fold_figures(json.loads((folder / METRICS).read_text(encoding="utf-8")), outcomes)
+        save_metrics(folder, metrics)
+    print_summary(config, source, folder, metrics, outcomes)
     return DIVERGED if any("diverged" in outcome.metrics for outcome in outcomes) else 0
 
 
 def default_folder(config: RunConfig, members: int = 1) -> Path:
     """A folder below runs/ that says what was run."""
+    from policylearn.training.runs import label_of
+
     data = Path(config.data.name).name.split(".")[0]
     target = f"-{'-'.join(config.data.target)}" if config.data.target else ""
     fold = "" if config.data.fold is None else f"-fold{config.data.fold}"
@@ -179,24 +166,14 @@ def default_folder(config: RunConfig, members: int = 1) -> Path:
     return Path("runs") / f"{data}{target}-{label_of(config)}{fold}-seed{config.fit.seed}{together}"
 
 
-def label_of(config: RunConfig) -> str:
-    """What is trained, in a word."""
-    from policylearn.models import chosen_system
-
-    system, settings = chosen_system(config)
-    return system.label_of(settings)
-
-
 def announce(console: Console, config: RunConfig, source: Source, folder: Path) -> None:
     """Say what will be trained on what."""
-    from policylearn.training.memory import memory_note
-
     dataset, task = source.dataset, source.dataset.task
     if source.report is not None:
         say(source.report.summary(), console)
         say(f"task: {source.explanation}", console)
-        if source.split_note:
-            say(f"split: {source.split_note}", console)
+    if source.split_note:
+        say(f"split: {source.split_note}", console)
     if dataset.caveat:
         warn(f"{dataset.name}: {dataset.caveat}", console)
     first = dataset.splits[0]
@@ -208,73 +185,79 @@ def announce(console: Console, config: RunConfig, source: Source, folder: Path) 
         f" ({better} is better); run folder {folder}",
         console,
     )
-    note = memory_note(config, dataset.graphs)
-    if note:
+    for note in system_notes(config, dataset.graphs):
         say(f"{config.model}: {note}", console)
 
 
+def system_notes(config: RunConfig, graphs: PackedGraphs) -> Iterator[str]:
+    """What a user should know of the system, and of one with a copy per node, what a step holds in memory."""
+    import numpy as np
+
+    from policylearn.models import chosen_system
+
+    system, settings = chosen_system(config)
+    if system.note:
+        yield system.note
+    most = getattr(settings, "max_rows", None)
+    if most is None or system.copies(settings, MANY_NODES) < MANY_NODES:
+        return
+    rows = np.sort([size * system.copies(settings, size) for size in graphs.num_nodes.tolist()])
+    size = min(config.fit.batch_size, len(rows))
+    usual, width = round(float(rows.mean()) * size), getattr(settings, "channels", None)
+    megabytes = "" if width is None else f", about {usual * width * 4 / 1e6:,.0f} MB per layer"
+    yield (
+        f"a batch of {size} graphs has about {usual:,} pairs of nodes{megabytes}, at worst {rows[-size:].sum():,}"
+        f" (max_rows is {most:,}); for less, lower --fit.batch_size, or take a policy with few picks"
+    )
+
+
 def print_summary(
-    console: Console,
-    config: RunConfig,
-    source: Source,
-    folder: Path,
-    metrics: dict[str, object],
-    outcomes: Sequence[Outcome],
+    config: RunConfig, source: Source, folder: Path, metrics: dict[str, Any], outcomes: Sequence[Outcome]
 ) -> None:
     """The table at the end, the coverage of intervals, and the folder."""
-    from rich.table import Table
+    from rich.console import Console
 
     from policylearn.prediction.blend import ALONE
+    from policylearn.training.runs import label_of
 
-    def figure(value: object, digits: int = 4) -> str:
-        return f"{value:.{digits}f}" if isinstance(value, float | int) else "-"
+    def figure(value: float | None, digits: int = 4) -> str:
+        return "-" if value is None else f"{value:.{digits}f}"
 
-    table = Table(title=f"{source.dataset.name}, {label_of(config)}")
-    for column in ("metric", "valid", "test", "epoch kept", "epochs", "seconds", "weights"):
-        table.add_column(column, justify="left" if column == "metric" else "right")
+    console, metric = Console(markup=False), str(metrics["metric"])
+    headings = ("metric", "valid", "test", "epoch kept", "epochs", "seconds", "weights")
     deviation = f" ± {figure(metrics['test_deviation'])}" if "test_deviation" in metrics else ""
-    weights = metrics["parameters"]
-    assert isinstance(weights, dict)
-    table.add_row(
-        str(metrics["metric"]),
-        figure(metrics["valid"]),
-        figure(metrics["test"]) + deviation,
-        str(metrics["best_epoch"]),
-        str(metrics["epochs"]),
-        figure(metrics["seconds"], 0),
-        f"{sum(weights.values()):,}",
-    )
-    for name, found in metrics.get("alone", {}).items():  # type: ignore[attr-defined]
-        table.add_row(
-            f"  {ALONE[name]} alone", *(figure(found.get(part)) for part in ("valid", "test")), "", "", "", ""
-        )
-    console.print(table)
-    if "shares" in metrics:
-        mean = {name: sum(own) / len(own) for name, own in metrics["shares"].items()}  # type: ignore[attr-defined]
-        say(
-            "shares in predictions: " + ", ".join(f"{ALONE[name]} {share:.0%}" for name, share in mean.items()), console
-        )
-    for group, found in metrics.get("groups", {}).items():  # type: ignore[attr-defined]
-        name = f"{config.data.group_column} {group or '(empty)'}"
-        say(f"test {metrics['metric']} where {name}: {figure(found['metric'])} ({found['rows']:,} rows)", console)
-    for line in coverage_lines(outcomes):
-        say(line, console)
+    figures = (figure(metrics["valid"]), figure(metrics["test"]) + deviation)
+    epochs = (str(metrics["best_epoch"]), str(metrics["epochs"]), figure(metrics["seconds"], 0))
+    rows: list[tuple[str, ...]] = [(metric, *figures, *epochs, f"{sum(metrics['parameters'].values()):,}")]
+    for name, found in metrics.get("alone", {}).items():
+        rows.append((f"  {ALONE[name]} alone", figure(found.get("valid")), figure(found.get("test")), *[""] * 4))
+    console.print(make_table(headings, rows, f"{source.dataset.name}, {label_of(config)}", numbers=True))
+    shares = {name: sum(own) / len(own) for name, own in metrics.get("shares", {}).items()}
+    if shares:
+        shown = ", ".join(f"{ALONE[name]} {share:.0%}" for name, share in shares.items())
+        say(f"shares in predictions: {shown}", console)
+    for group, found in metrics.get("groups", {}).items():
+        place = f"{config.data.group_column} {group or '(empty)'}"
+        say(f"test {metric} where {place}: {figure(found['metric'])} ({found['rows']:,} rows)", console)
+    coverage = describe_coverage(outcomes)
+    if coverage:
+        say(coverage, console)
     say(f"run folder, with report.html: {folder}", console)
 
 
-def coverage_lines(outcomes: Sequence[Outcome]) -> Iterator[str]:
-    """How often the intervals or sets held the truth on the test part, all folds together."""
+def describe_coverage(outcomes: Sequence[Outcome]) -> str:
+    """How often the intervals or sets held the truth on the test part, all folds together; empty without any."""
     calibrations = [one.predictor.calibration for one in outcomes]
-    known = [(found, found.coverage) for found in calibrations if found is not None and found.coverage is not None]
+    known = [(found.kind, found.coverage) for found in calibrations if found is not None and found.coverage is not None]
     if not known:
-        return
+        return ""
     labels = sum(coverage.labels for _, coverage in known)
-    share = sum(coverage.share * coverage.labels for _, coverage in known) / labels
-    size = sum(coverage.size * coverage.labels for _, coverage in known) / labels
-    found, coverage = known[0]
+    share, size = (
+        sum(getattr(coverage, name) * coverage.labels for _, coverage in known) / labels for name in ("share", "size")
+    )
+    kind, level = known[0][0], known[0][1].level
     if math.isinf(size):
-        needed = math.ceil(coverage.level / (1 - coverage.level) - 1e-9)  # so that the rank asked for exists
-        yield f"no {coverage.level:.0%} intervals: validation has too few labels, which must be {needed} or more"
-        return
-    things = f"intervals of mean width {size:.3g}" if found.kind == "interval" else f"sets of {size:.2f} labels"
-    yield f"{coverage.level:.0%} {things} (calibrated on valid) held {share:.1%} of {labels:,} labels of the test part"
+        needed = math.ceil(level / (1 - level) - 1e-9)  # so that the rank asked for exists
+        return f"no {level:.0%} intervals: validation has too few labels, which must be {needed} or more"
+    things = f"intervals of mean width {size:.3g}" if kind == "interval" else f"sets of {size:.2f} labels"
+    return f"{level:.0%} {things} (calibrated on valid) held {share:.1%} of {labels:,} labels of the test part"

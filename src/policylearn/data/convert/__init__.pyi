@@ -2,13 +2,11 @@ from .nx import pack_networkx as pack_networkx
 from .ogb import pack_ogb_folder as pack_ogb_folder
 from .pyg import pack_pyg as pack_pyg
 from .readers import TableRow as TableRow
+from .readers import TableRows as TableRows
 from .report import DroppedRow as DroppedRow
 from .report import Duplicate as Duplicate
-from .report import Salt as Salt
 from .report import TableReport as TableReport
-from .rows import TableRows as TableRows
 from .rows import is_table as is_table
-from .rows import iter_rows as iter_rows
 from .rows import open_rows as open_rows
 from .rows import table_columns as table_columns
 from .stacking import pack_molecules as pack_molecules

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 
 import numpy as np
 
@@ -39,14 +40,9 @@ def as_number(cell: str) -> float | None:
     return value if abs(value) <= LARGEST and "_" not in cell else None
 
 
-def has_decimal_comma(cell: str) -> bool:
-    """Whether a cell would be a number, were its comma a point."""
-    return re.fullmatch(r"[+\u2212-]?\d*,\d+([eE][+-]?\d+)?", cell) is not None
-
-
-def has_thousands(cell: str) -> bool:
-    """Whether the commas of a cell may stand between thousands, as in 12,010."""
-    return re.fullmatch(r"[+\u2212-]?\d{1,3}(,\d{3})+(\.\d*)?", cell) is not None
+def has_comma(cell: str) -> bool:
+    """Whether a cell would be a number, were its comma a point or not there: 1,5 or 12,010."""
+    return re.fullmatch(r"[+\u2212-]?\d*(,\d+)+(\.\d*)?([eE][+-]?\d+)?", cell) is not None
 
 
 def label_of(cell: str) -> str:
@@ -73,65 +69,37 @@ def two_labels(labels: tuple[str, ...]) -> tuple[str, ...]:
     return labels[::-1] if folded[::-1] in NO_AND_YES else labels
 
 
-def alike_in_case(labels: Iterable[str]) -> list[tuple[str, ...]]:
-    """Labels that differ in case only, such as ``Active`` and ``active``."""
-    groups: dict[str, list[str]] = {}
-    for label in labels:
-        groups.setdefault(label.casefold(), []).append(label)
-    return [tuple(group) for group in groups.values() if len(group) > 1]
-
-
 def holds_numbers(cells: Iterable[str]) -> bool:
-    """Whether a column is one of numbers: at least half of the known cells are, the others are then mistakes.
-
-    A decimal comma makes a cell a mistake, not a label.
-    """
-    known = [
-        as_number(cell) is not None or has_decimal_comma(cell) or has_thousands(cell)
-        for cell in cells
-        if not is_missing(cell)
-    ]
+    """Whether at least half of the known cells are numbers; the others, and those with a comma, are mistakes."""
+    known = [as_number(cell) is not None or has_comma(cell) for cell in cells if not is_missing(cell)]
     return 2 * sum(known) >= len(known)
 
 
-def label_notes(columns: Sequence[Sequence[str]], names: Sequence[str], numbers: Sequence[bool]) -> list[str]:
-    """Labels that are probably meant to be one."""
+def column_notes(name: str, column: Sequence[str], numeric: bool) -> list[str]:
+    """What looks odd about a target: labels that differ in case only, ids, one value throughout."""
+    labels = sorted_labels(column)
     notes = []
-    for name, column, numeric in zip(names, columns, numbers, strict=True):
-        for alike in [] if numeric else alike_in_case(sorted_labels(column)):
-            words = " and ".join(map(shown, alike))
-            notes.append(f"labels {words} of {name!r} differ in case only and count as different; write them alike")
+    for one, other in pairwise(sorted(labels, key=str.casefold)):
+        if not numeric and one.casefold() == other.casefold():
+            notes.append(
+                f"labels {shown(one)} and {shown(other)} of {name!r} differ in case only and count as different;"
+                " write them alike"
+            )
+    ids = [cell for cell in column if cell.isdigit() and (as_number(cell) or 0.0) >= LARGEST_ID]
+    if ids:
+        notes.append(f"target {name!r} holds whole numbers from 2^53 on, such as {ids[0]}, which look like ids")
+    if len(labels) == 1:
+        notes.append(f"target {name!r} is {labels[0]} in every row: there is nothing to learn from it")
     return notes
-
-
-def constant_notes(columns: Sequence[Sequence[str]], names: Sequence[str]) -> list[str]:
-    """Targets with one value throughout, and those that look like ids."""
-    notes = [
-        f"target {name!r} holds whole numbers from 2^53 on, such as {cell}, which look like ids"
-        for name, column in zip(names, columns, strict=True)
-        for cell in [next((one for one in column if abs(as_number(one) or 0.0) >= LARGEST_ID and one.isdigit()), "")]
-        if cell
-    ]
-    return notes + [
-        f"target {name!r} is {labels[0]} in every row: there is nothing to learn from it"
-        for name, labels in ((name, sorted_labels(column)) for name, column in zip(names, columns, strict=True))
-        if len(labels) == 1
-    ]
 
 
 def infer_kind(
     columns: Sequence[Sequence[str]], names: Sequence[str], numbers: Sequence[bool], source: str
 ) -> tuple[Kind, str]:
-    """The kind of task and the reason for it.
+    """The kind of task and the reason for it; ``numbers`` says whether each column is one of numbers and gaps alone.
 
     Two different values in all columns together (0 and 1, or two labels) ask for yes or no; numbers for regression;
     one column of a few labels for classes. Whatever does not fit raises.
-
-    Args:
-        columns: cells of each target; a column of numbers has nothing but numbers and gaps.
-        names: of the targets.
-        numbers: whether each column is one of numbers.
-        source: names the table in errors.
     """
     known = [cell for column in columns for cell in column if not is_missing(cell)]
     if not known:
@@ -161,14 +129,7 @@ def infer_kind(
 def build_task(
     kind: Kind, columns: Sequence[Sequence[str]], names: Sequence[str], fit: Array | None, source: str
 ) -> tuple[Task, Array]:
-    """The task and its targets.
-
-    Args:
-        kind: what to predict.
-        columns: cells of each target, gaps as they stand in the file.
-        names: of the targets.
-        fit: rows that the scaling of a regression may look at; None takes all.
-        source: names the table in errors.
+    """The task and its targets; the scaling of a regression looks at the rows of ``fit``, or at all.
 
     Shapes:
         targets ``(rows, targets)`` float32 with NaN for a gap; for `classes` ``(rows,)`` int64.
@@ -215,8 +176,7 @@ def standardise(y: Array) -> Scaling:
     """Mean and standard deviation of the known values of each column; a column without spread keeps its scale."""
     known = ~np.isnan(y)
     count = np.maximum(known.sum(axis=0), 1)
-    filled = np.where(known, y, 0.0)
-    mean = filled.sum(axis=0) / count
+    mean = np.where(known, y, 0.0).sum(axis=0) / count
     spread = np.sqrt((np.where(known, y - mean, 0.0) ** 2).sum(axis=0) / count)
     lowest, highest = np.where(known, y, np.inf).min(axis=0), np.where(known, y, -np.inf).max(axis=0)
     spread[~(highest > lowest) | (spread == 0)] = 1.0  # squares of the smallest numbers are zero

@@ -1,86 +1,58 @@
-"""Plain tables of numbers, as OGB and TUDataset ship them, read whole or refused with file, line and value."""
+"""Tables of numbers without a header, as OGB and TUDataset ship them."""
 
 from __future__ import annotations
 
-import gzip
-import re
 import zlib
-from array import array
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 
-from policylearn.data.molecules import shown
 from policylearn.data.packed import Array, DataError
 
-NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|nan|inf", re.ASCII)
-LARGEST_INTEGER, LARGEST_FLOAT = 2.0**53, float(np.finfo(np.float32).max)
 
+def read_numbers(path: Path, *, gaps: bool = False) -> Array:
+    """A comma-separated table, plain or ``.gz``, ``(rows, columns)``: int64, or float64 with a point or gap.
 
-def read_text(path: Path) -> str:
-    """The text of a file, plain or ``.gz``."""
+    Gaps, which are NaN, are refused unless ``gaps`` allows them.
+    """
     try:
-        raw = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
-        return raw.decode("utf-8-sig")
+        table = pd.read_csv(
+            path, header=None, skipinitialspace=True, skip_blank_lines=False, encoding="utf-8-sig", low_memory=False,
+            float_precision="round_trip",
+        )  # fmt: skip
     except FileNotFoundError as error:
         raise DataError(f"{path}: no such file; the folder is not complete: copy or fetch it again") from error
-    except (gzip.BadGzipFile, zlib.error, EOFError, UnicodeDecodeError, OSError) as error:
-        raise DataError(f"{path}: cannot be read ({error}); the file is damaged: copy or fetch it again") from error
+    except pd.errors.EmptyDataError:
+        return np.empty((0, 1), dtype=np.int64)
+    except (ValueError, OSError, EOFError, zlib.error) as error:
+        raise DataError(f"{path}: cannot be read ({error}); correct the file, or copy or fetch it again") from error
+    columns = [pd.to_numeric(column, errors="coerce") for _, column in table.items()]
+    for (_, column), numbers in zip(table.items(), columns, strict=True):
+        wrong = np.flatnonzero(column.notna() & numbers.isna())
+        if len(wrong):
+            raise DataError(f"{path}, line {wrong[0] + 1}: {str(column[wrong[0]])!r} is no number; correct that cell")
+    values = np.stack(columns, axis=1)
+    empty = np.flatnonzero(np.isnan(values.astype(np.float64)).any(axis=1))
+    if len(empty) and not gaps:
+        raise DataError(f"{path}, line {empty[0] + 1}: a number is missing; fill it in or correct the line")
+    return values
 
 
-def read_numbers(path: Path, *, integers: bool = False, gaps: bool = False) -> Array:
-    """A comma-separated table of numbers without a header.
-
-    Args:
-        path: the file, plain or ``.gz``.
-        integers: demand whole numbers.
-        gaps: an empty cell is a missing value (NaN).
-
-    Shapes:
-        ``(rows, columns)``; int64 where the file holds nothing but whole numbers, else float64 within
-        the range of single precision.
-    """
-    values, width, whole = array("d"), 0, True
-    text = read_text(path).replace("\r\n", "\n").replace("\r", "\n")
-    lines = text.removesuffix("\n").split("\n") if text.strip() else []
-    for number, line in enumerate(lines, 1):
-        place = f"{path}, line {number}"
-        cells = [cell.strip().lower() for cell in line.split(",")]
-        if gaps:
-            cells = [cell or "nan" for cell in cells]
-        elif not line.strip():
-            raise DataError(f"{place}: is empty, so later rows would move up; remove or fill the line")
-        for cell in cells:
-            if not NUMBER.fullmatch(cell):
-                raise DataError(f"{place}: {shown(cell)} is no number; correct that cell")
-        width = width or len(cells)
-        if len(cells) != width:
-            raise DataError(
-                f"{place}: {shown(line)} has {len(cells)} cells, the lines above have {width}; make them equal"
-            )
-        row = [float(cell) for cell in cells]
-        whole = whole and all(cell.lstrip("+-").isdigit() for cell in cells)
-        if integers and not whole:
-            raise DataError(f"{place}: {shown(line)} must hold whole numbers; correct that line")
-        limit = LARGEST_INTEGER if whole else LARGEST_FLOAT
-        if max(map(abs, row)) >= limit:
-            raise DataError(f"{place}: {shown(line.strip())} is not below {limit:.1e}; write a smaller number")
-        values.extend(row)
-    table = np.array(values).reshape(-1, max(width, 1))
-    return table.astype(np.int64) if whole else table
+def read_integers(path: Path, columns: int = 1) -> Array:
+    """A table of so many columns of whole numbers, ``(rows, columns)``."""
+    table = read_numbers(path)
+    whole = (np.trunc(table) == table) & (np.abs(table) < 2.0**63)  # what int64 holds
+    wrong = [0] if table.shape[1] != columns else np.flatnonzero(~whole.all(axis=1))
+    if table.size and len(wrong):
+        raise DataError(
+            f"{path}, line {wrong[0] + 1}: needs {columns} whole numbers, has {table[wrong[0]].tolist()};"
+            " correct the line"
+        )
+    return table.reshape(-1, columns).astype(np.int64)
 
 
-def read_column(path: Path, *, integers: bool = True) -> Array:
-    """A file with one number per line, ``(rows,)``."""
-    table = read_numbers(path, integers=integers)
-    if table.size and table.shape[1] != 1:
-        raise DataError(f"{path}, line 1: has {table.shape[1]} numbers where one belongs; keep one per line")
-    return table.reshape(-1)
-
-
-def read_pairs(path: Path) -> Array:
-    """A file with one edge per line, two node ids, as ``(2, edges)``."""
-    table = read_numbers(path, integers=True)
-    if table.size and table.shape[1] != 2:
-        raise DataError(f"{path}, line 1: has {table.shape[1]} numbers; an edge is two node ids: keep two per line")
-    return table.reshape(-1, 2).T
+def check_rows(path: Path, rows: int, needed: int, of: str) -> None:
+    """Raise unless a file has one row for each graph, node or edge."""
+    if rows != needed:
+        raise DataError(f"{path}: has {rows} rows for {needed} {of}s; give each {of} one row, in order")

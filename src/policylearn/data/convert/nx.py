@@ -8,7 +8,7 @@ from typing import Any
 import networkx as nx
 import numpy as np
 
-from policylearn.data.convert.stacking import compact, constant_column, pointer, single_precision
+from policylearn.data.convert.stacking import pack_arrays, single_precision
 from policylearn.data.packed import Array, DataError, PackedGraphs
 from policylearn.settings import Level
 
@@ -39,13 +39,10 @@ def pack_networkx(
     """
     if not len(graphs):
         raise DataError(f"{source}: there are no graphs; give at least one")
-    nodes: list[int] = []
     counts: list[int] = []
     ends: list[tuple[int, int]] = []
-    node_rows: list[list[float]] = []
-    edge_rows: list[list[float]] = []
-    target_rows: list[list[float]] = []
     names = target_names(targets)
+    x, edge_attr, y = AttributeRows(node_features), AttributeRows(edge_features), AttributeRows(names)
     for number, graph in enumerate(graphs):
         place = f"{source}: graph {number}"
         if not isinstance(graph, nx.Graph):
@@ -53,83 +50,81 @@ def pack_networkx(
         ids = {node: position for position, node in enumerate(graph)}
         before = len(ends)
         for node, attributes in graph.nodes(data=True):
-            node_rows.append(row_of(attributes, node_features, f"{place}, node {node!r}"))
-            if names and level == "node":
-                target_rows.append(row_of(attributes, names, f"{place}, node {node!r}"))
+            x.add(attributes, f"{place}, node {node!r}")
+            if level == "node":
+                y.add(attributes, f"{place}, node {node!r}")
+        if level == "graph":
+            y.add(graph.graph, place)
         for start, end, attributes in graph.edges(data=True):
-            row = row_of(attributes, edge_features, f"{place}, edge {start!r} to {end!r}")
-            both = not graph.is_directed() and start != end
-            ends += [(ids[start], ids[end]), (ids[end], ids[start])] if both else [(ids[start], ids[end])]
-            edge_rows += [row, row] if both else [row]
-        if names and level == "graph":
-            target_rows.append(row_of(graph.graph, names, place))
-        nodes.append(len(ids))
+            pair = ids[start], ids[end]
+            both = [pair] if graph.is_directed() or start == end else [pair, pair[::-1]]
+            for one in both:
+                ends.append(one)
+                edge_attr.add(attributes, f"{place}, edge {start!r} to {end!r}")
         counts.append(len(ends) - before)
-    x = table(node_rows, nodes, "node features", source) if node_features else constant_column(sum(nodes))
-    y = named_targets(target_rows, names, targets, sum(nodes) if level == "node" else len(graphs), source)
-    return PackedGraphs(
-        x=x,
-        edge_index=compact(np.array(ends, dtype=np.int64).reshape(-1, 2).T, np.int16),
-        edge_attr=table(edge_rows, counts, "edge features", source),
-        node_ptr=pointer(nodes),
-        edge_ptr=pointer(counts),
-        y=y,
-    ).validate(source)
+    nodes = [len(graph) for graph in graphs]
+    given = None if targets is None else numbers(y.rows if names else targets, "targets", source)
+    needed = sum(nodes) if level == "node" else len(graphs)
+    return pack_arrays(
+        nodes,
+        counts,
+        np.array(ends, dtype=np.int64).reshape(-1, 2).T,
+        x=numbers(x.rows, "node features", source) if node_features else None,
+        edge_attr=numbers(edge_attr.rows, "edge features", source) if edge_features and ends else None,
+        y=None if given is None else as_targets(given, needed, one_number=isinstance(targets, str), source=source),
+        source=source,
+    )
+
+
+class AttributeRows:
+    """Named attributes of nodes, edges or graphs, each as a flat list of equally many numbers."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self.names, self.rows = names, list[list[float]]()
+
+    def add(self, attributes: Mapping[str, Any], place: str) -> None:
+        """Take the attributes of one more; ``place`` names it in errors."""
+        row: list[float] = []
+        for name in self.names:
+            if name not in attributes:
+                raise DataError(
+                    f"{place} has no attribute {name!r} (it has {sorted(map(str, attributes)) or 'none'});"
+                    " set it, or do not name it"
+                )
+            values = np.asarray(attributes[name])
+            if values.dtype.kind not in "biuf":
+                raise DataError(
+                    f"{place}: attribute {name!r} is {attributes[name]!r}; give a number or a list of numbers"
+                )
+            row += values.reshape(-1).tolist()
+        self.rows.append(row)
+        if len(row) != len(self.rows[0]):
+            raise DataError(f"{place} has {len(row)} numbers where the first one has {len(self.rows[0])}; equal them")
 
 
 def target_names(targets: Any) -> tuple[str, ...]:
     """The attributes that hold the targets; none where the targets themselves were given."""
-    if isinstance(targets, str):
-        return (targets,)
-    if isinstance(targets, (list, tuple)) and targets and all(isinstance(entry, str) for entry in targets):
-        return tuple(targets)
-    return ()
+    named = (targets,) if isinstance(targets, str) else targets
+    listed = isinstance(named, (list, tuple)) and all(isinstance(entry, str) for entry in named)
+    return tuple(named) if listed else ()
 
 
-def row_of(attributes: Mapping[str, Any], names: Sequence[str], place: str) -> list[float]:
-    """The named attributes of one node, edge or graph as a flat list of numbers."""
-    row: list[float] = []
-    for name in names:
-        if name not in attributes:
-            raise DataError(
-                f"{place} has no attribute {name!r} (it has {sorted(map(str, attributes)) or 'none'});"
-                " set it, or do not name it"
-            )
-        values = np.asarray(attributes[name])
-        if values.dtype.kind not in "biuf":
-            raise DataError(f"{place}: attribute {name!r} is {attributes[name]!r}; give a number or a list of numbers")
-        row += values.reshape(-1).tolist()
-    return row
-
-
-def table(rows: list[list[float]], counts: list[int], name: str, source: str) -> Array:
-    """Rows of equal width as one array, integers compact and others as float32, ``(rows, width)``."""
-    width = len(rows[0]) if rows else 0
-    for position, row in enumerate(rows):
-        if len(row) != width:
-            graph = int(np.searchsorted(np.cumsum(counts), position, side="right"))
-            raise DataError(
-                f"{source}: graph {graph} has {len(row)} {name} where the first graph has {width}; make them equal"
-            )
-    if not width:
-        return np.empty((len(rows), 0), dtype=np.uint8)
-    values = np.array(rows)
-    return single_precision(values, name, source) if values.dtype.kind == "f" else compact(values.astype(np.int64))
-
-
-def named_targets(rows: list[list[float]], names: tuple[str, ...], given: Any, needed: int, source: str) -> Array:
-    """Targets from attributes, or as given, or all missing: integers as int64, others as float32."""
-    if given is None:
-        return np.full((needed, 1), np.nan, dtype=np.float32)
+def numbers(rows: Any, what: str, source: str) -> Array:
+    """An array of int64, or of float32 where a number is not whole."""
     try:
-        values = np.array(rows if names else given)
+        values = np.array(rows)
     except ValueError as error:
-        raise DataError(f"{source}: the targets differ in how many numbers they hold; make them equal") from error
-    if values.dtype.kind not in "biuf" or values.ndim == 0 or len(values) != needed:
+        raise DataError(f"{source}: the {what} differ in how many numbers they hold; make them equal") from error
+    if values.dtype.kind not in "biuf":
+        raise DataError(f"{source}: the {what} are of type {values.dtype}; give numbers")
+    return single_precision(values, what, source) if values.dtype.kind == "f" else values.astype(np.int64)
+
+
+def as_targets(values: Array, needed: int, *, one_number: bool, source: str) -> Array:
+    """Targets, a row for each graph or node; those of one attribute with one number as a list, ``(G, 1) -> (G,)``."""
+    if values.ndim == 0 or len(values) != needed:
         raise DataError(
-            f"{source}: the targets have shape {values.shape} and type {values.dtype};"
-            f" give {needed} rows of numbers, or the names of attributes"
+            f"{source}: the targets have shape {values.shape}; give {needed} rows of numbers, or names of attributes"
         )
-    if isinstance(given, str) and values.shape[1] == 1:
-        values = values[:, 0]  # one name of one number: (G, 1) -> (G,)
-    return single_precision(values, "targets", source) if values.dtype.kind == "f" else values.astype(np.int64)
+    targets: Array = values[:, 0] if one_number and values.shape[1] == 1 else values
+    return targets

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import csv
-import io
+import gzip
+import zlib
 from pathlib import Path
 
 import numpy as np
 
-from policylearn.data.convert.numbers import read_column, read_numbers, read_pairs, read_text
-from policylearn.data.convert.stacking import compact, constant_column, pointer
+from policylearn.data.convert.numbers import check_rows, read_integers, read_numbers
+from policylearn.data.convert.stacking import pack_arrays, single_precision
 from policylearn.data.packed import Array, DataError, PackedGraphs, smiles_bytes
-
-SPLIT_PARTS = ("train", "valid", "test")
+from policylearn.data.splits import PARTS
 
 
 def pack_ogb_folder(folder: str | Path, *, split: str | None = None, add_inverse_edge: bool = True) -> PackedGraphs:
@@ -26,53 +26,48 @@ def pack_ogb_folder(folder: str | Path, *, split: str | None = None, add_inverse
     """
     folder = Path(folder)
     raw = folder / "raw"
-    nodes = read_column(raw / "num-node-list.csv.gz")
-    edges = read_column(raw / "num-edge-list.csv.gz")
+    nodes = read_counts(raw / "num-node-list.csv.gz")
+    edges = read_counts(raw / "num-edge-list.csv.gz")
     y = read_numbers(raw / "graph-label.csv.gz", gaps=True)
-    check_rows(raw / "num-edge-list.csv.gz", len(edges), len(nodes), "graph of num-node-list.csv.gz")
-    check_rows(raw / "graph-label.csv.gz", len(y), len(nodes), "graph of num-node-list.csv.gz")
-    for path, counts in ((raw / "num-node-list.csv.gz", nodes), (raw / "num-edge-list.csv.gz", edges)):
-        if len(counts) and counts.min() < 0:
-            line = int(np.argmin(counts))
-            raise DataError(f"{path}, line {line + 1}: {counts[line]} is no count; it must be 0 or more")
+    edge_index = read_integers(raw / "edge.csv.gz", columns=2).T
+    check_rows(raw / "num-edge-list.csv.gz", len(edges), len(nodes), "graph")
+    check_rows(raw / "graph-label.csv.gz", len(y), len(nodes), "graph")
+    check_rows(raw / "edge.csv.gz", edge_index.shape[1], int(edges.sum()), "edge")
     if not len(nodes):
         raise DataError(f"{raw / 'num-node-list.csv.gz'}: names no graphs; copy or fetch the dataset again")
-
-    edge_index = read_pairs(raw / "edge.csv.gz")
-    check_rows(raw / "edge.csv.gz", edge_index.shape[1], int(edges.sum()), "edge counted in num-edge-list.csv.gz")
-    x = features(raw / "node-feat.csv.gz", int(nodes.sum()), np.int16, "node counted in num-node-list.csv.gz")
-    edge_attr = features(raw / "edge-feat.csv.gz", edge_index.shape[1], np.int8, "edge of edge.csv.gz")
+    edge_attr = read_features(raw / "edge-feat.csv.gz", edge_index.shape[1], "edge")
     if add_inverse_edge:
-        both = np.stack([edge_index, edge_index[::-1]], axis=2)  # (2, e) -> (2, e, 2): an edge, then its inverse
-        edge_index = both.reshape(2, -1)
+        edge_index = np.stack([edge_index, edge_index[::-1]], axis=2).reshape(2, -1)  # an edge, then its inverse
         edge_attr = None if edge_attr is None else np.repeat(edge_attr, 2, axis=0)
         edges = 2 * edges
-    return PackedGraphs(
-        x=constant_column(int(nodes.sum())) if x is None else x,
-        edge_index=compact(edge_index, np.int16),
-        edge_attr=np.empty((edge_index.shape[1], 0), dtype=np.uint8) if edge_attr is None else edge_attr,
-        node_ptr=pointer(nodes),
-        edge_ptr=pointer(edges),
-        y=y.astype(np.float32),
+    return pack_arrays(
+        nodes,
+        edges,
+        edge_index,
+        x=read_features(raw / "node-feat.csv.gz", int(nodes.sum()), "node"),
+        edge_attr=edge_attr,
+        y=single_precision(y, "targets", str(raw / "graph-label.csv.gz")),
         extras=read_split(folder / "split", split, len(nodes)) | read_mapping(folder / "mapping", len(nodes)),
-    ).validate(str(folder))
+        source=str(folder),
+    )
 
 
-def check_rows(path: Path, rows: int, needed: int, of: str) -> None:
-    """Raise unless a file has as many rows as another one calls for."""
-    if rows != needed:
-        raise DataError(
-            f"{path}: has {rows} rows, but {needed} are needed, one per {of}; copy or fetch the dataset again"
-        )
+def read_counts(path: Path) -> Array:
+    """How many nodes or edges each graph has, ``(G,)``."""
+    counts: Array = read_integers(path)[:, 0]
+    if len(counts) and counts.min() < 0:
+        line = int(counts.argmin())
+        raise DataError(f"{path}, line {line + 1}: {counts[line]} is no count; it must be 0 or more")
+    return counts
 
 
-def features(path: Path, rows: int, floor: type[np.signedinteger], of: str) -> Array | None:
-    """A feature file, where there is one: whole numbers as integers from ``floor`` on, others as float32."""
+def read_features(path: Path, rows: int, of: str) -> Array | None:
+    """A feature file, where there is one: whole numbers as integers, others as float32."""
     if not path.exists():
         return None
     table = read_numbers(path)
     check_rows(path, len(table), rows, of)
-    return compact(table, floor) if np.issubdtype(table.dtype, np.integer) else table.astype(np.float32)
+    return table if np.issubdtype(table.dtype, np.integer) else single_precision(table, "features", str(path))
 
 
 def read_split(folder: Path, kind: str | None, graphs: int) -> dict[str, Array]:
@@ -80,21 +75,20 @@ def read_split(folder: Path, kind: str | None, graphs: int) -> dict[str, Array]:
     kinds = sorted(entry.name for entry in folder.iterdir() if entry.is_dir()) if folder.is_dir() else []
     if kind is None and not kinds:
         return {}
-    if kind is None and len(kinds) > 1:
-        raise DataError(f"{folder}: holds the splits {', '.join(kinds)}; name one of them with split=...")
-    if kind is not None and kind not in kinds:
-        raise DataError(f"{folder}: has no split {kind!r}, only {', '.join(kinds) or 'none at all'}; name one of those")
+    chosen = kinds[0] if kind is None and len(kinds) == 1 else kind
+    if chosen not in kinds:
+        raise DataError(f"{folder}: has the splits {', '.join(kinds)} (got {kind!r}); name one of them with split=...")
     parts = {}
-    for part in SPLIT_PARTS:
-        path = folder / (kind or kinds[0]) / f"{part}.csv.gz"
-        ids = read_column(path)
+    for part in PARTS:
+        path = folder / chosen / f"{part}.csv.gz"
+        ids = read_integers(path)[:, 0]
         wrong = np.flatnonzero((ids < 0) | (ids >= graphs))
         if len(wrong):
             raise DataError(
                 f"{path}, line {wrong[0] + 1}: graph {ids[wrong[0]]} does not exist, ids run from 0 to {graphs - 1};"
                 " copy or fetch the dataset again"
             )
-        parts[part] = compact(ids, np.int32)
+        parts[part] = ids.astype(np.int32)
     return parts
 
 
@@ -104,16 +98,12 @@ def read_mapping(folder: Path, graphs: int) -> dict[str, Array]:
     if not path.exists():
         return {}
     try:
-        table = list(csv.reader(io.StringIO(read_text(path), newline=""), strict=True))
-    except csv.Error as error:
-        raise DataError(f"{path}: is no valid CSV ({error}); copy or fetch the dataset again") from error
-    header, rows = (table[0], table[1:]) if table else ([], [])
-    if "smiles" not in header:
-        raise DataError(f"{path}, line 1: names no column 'smiles' (there are {', '.join(header)}); add that name")
-    column = header.index("smiles")
-    smiles = [row[column] if column < len(row) else "" for row in rows if row]
-    check_rows(path, len(smiles), graphs, "graph of num-node-list.csv.gz")
-    try:
-        return {"smiles": smiles_bytes(smiles)}
-    except DataError as error:
-        raise DataError(f"{path}: {error}") from error
+        with gzip.open(path, "rt", encoding="utf-8-sig", newline="") as file:
+            smiles = [row["smiles"] or "" for row in csv.DictReader(file, strict=True)]
+        stored = smiles_bytes(smiles)
+    except KeyError as error:
+        raise DataError(f"{path}, line 1: names no column 'smiles'; add that name") from error
+    except (csv.Error, ValueError, OSError, EOFError, zlib.error) as error:
+        raise DataError(f"{path}: cannot be read ({error}); copy or fetch the dataset again") from error
+    check_rows(path, len(smiles), graphs, "graph")
+    return {"smiles": stored}

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 import torch
 from torch_geometric.data import Data
 
-from policylearn.data.convert.stacking import compact, constant_column, pointer
+from policylearn.data.convert.stacking import pack_arrays
 from policylearn.data.packed import Array, DataError, PackedGraphs, smiles_bytes
 from policylearn.settings import Level
 
@@ -38,19 +38,18 @@ def pack_pyg(dataset: Iterable[Any], *, level: Level | None = None, source: str 
             )
     edges = [edges_of(data, f"{source}: graph {graph}") for graph, data in enumerate(graphs)]
     nodes = [nodes_of(data, f"{source}: graph {graph}") for graph, data in enumerate(graphs)]
-    x = stack_features([array(data.x) for data in graphs], nodes, "x", source)
     counts = [pair.shape[1] for pair in edges]
-    edge_attr = stack_features([array(data.edge_attr) for data in graphs], counts, "edge_attr", source)
     smiles = [data.get("smiles") for data in graphs]
-    return PackedGraphs(
-        x=constant_column(sum(nodes)) if x is None else compact(x),
-        edge_index=compact(np.concatenate(edges, axis=1), np.int16),
-        edge_attr=np.empty((sum(counts), 0), dtype=np.uint8) if edge_attr is None else compact(edge_attr),
-        node_ptr=pointer(nodes),
-        edge_ptr=pointer(counts),
+    return pack_arrays(
+        nodes,
+        counts,
+        np.concatenate(edges, axis=1),
+        x=stack([array(data.x) for data in graphs], nodes, "x", source),
+        edge_attr=stack([array(data.edge_attr) for data in graphs], counts, "edge_attr", source),
         y=stack_targets([array(data.y) for data in graphs], nodes, level, source),
-        extras={"smiles": smiles_bytes(smiles)} if all(isinstance(text, str) for text in smiles) else {},
-    ).validate(source)
+        extras={"smiles": smiles_bytes(smiles)} if all(isinstance(text, str) for text in smiles) else None,
+        source=source,
+    )
 
 
 def array(value: Any) -> Array | None:
@@ -60,13 +59,13 @@ def array(value: Any) -> Array | None:
 
 def edges_of(data: Data, place: str) -> Array:
     """The edges of one graph, ``(2, e)``."""
-    if data.edge_index is None:
+    pair = array(data.edge_index)
+    if pair is None:
         if "adj_t" in data or "adj" in data:
             raise DataError(f"{place} has a sparse adjacency and no 'edge_index'; undo the ToSparseTensor transform")
         return np.empty((2, 0), dtype=np.int64)
-    pair = array(data.edge_index)
-    if pair is None or pair.ndim != 2 or len(pair) != 2 or not np.issubdtype(pair.dtype, np.integer):
-        raise DataError(f"{place} has an 'edge_index' of shape {tuple(data.edge_index.shape)}; give integers, (2, E)")
+    if pair.ndim != 2 or len(pair) != 2 or not np.issubdtype(pair.dtype, np.integer):
+        raise DataError(f"{place} has an 'edge_index' of shape {pair.shape}; give integers, (2, E)")
     return pair
 
 
@@ -76,63 +75,52 @@ def nodes_of(data: Data, place: str) -> int:
         warnings.simplefilter("error")
         try:
             count = data.num_nodes
-        except UserWarning as warning:
-            raise DataError(f"{place} has neither 'x' nor 'num_nodes'; set data.num_nodes") from warning
+        except UserWarning:
+            count = None
     if count is None:
         raise DataError(f"{place} has neither 'x' nor 'num_nodes'; set data.num_nodes")
     return int(count)
 
 
-def stack_features(parts: list[Array | None], rows: list[int], name: str, source: str) -> Array | None:
-    """Features of all graphs, one below the other; None where no graph has any."""
+def stack(parts: Sequence[Array | None], rows: Sequence[int], name: str, source: str) -> Array | None:
+    """Arrays of all graphs, one below the other, ``(sum(rows), ...)``; None where no graph has any.
+
+    A graph without rows may lack the array.
+    """
     first = next((graph for graph, part in enumerate(parts) if part is not None), None)
     if first is None:
         return None
-    given: list[Array] = []
-    owners: list[int] = []
+    given = []
     for graph, (part, count) in enumerate(zip(parts, rows, strict=True)):
-        if part is None and count:
-            raise DataError(
-                f"{source}: graph {graph} has no '{name}', graph {first} has; give it to all graphs or to none"
-            )
-        if part is not None:  # a graph without rows may lack the array
-            given.append(part)
-            owners.append(graph)
-    return stack_rows(given, [rows[graph] for graph in owners], owners, name, source)
-
-
-def stack_rows(parts: list[Array], rows: list[int], owners: list[int], name: str, source: str) -> Array:
-    """Arrays of the same columns and type, one below the other, ``(sum(rows), ...)``."""
-    model = parts[0]
-    for part, count, graph in zip(parts, rows, owners, strict=True):
+        if part is None:
+            if count:
+                raise DataError(
+                    f"{source}: graph {graph} has no '{name}', graph {first} has; give it to all graphs or to none"
+                )
+            continue
         if part.ndim == 0 or len(part) != count:
             raise DataError(
                 f"{source}: graph {graph}: '{name}' has shape {part.shape} where {count} rows belong; give one row each"
             )
-        if part.shape[1:] != model.shape[1:] or part.dtype != model.dtype:
+        given.append(part)
+        if part.shape[1:] != given[0].shape[1:] or part.dtype != given[0].dtype:
             raise DataError(
-                f"{source}: graph {graph}: '{name}' has shape {part.shape} and type {part.dtype}, graph {owners[0]} has"
-                f" {model.shape} and {model.dtype}; give all graphs the same columns and type"
+                f"{source}: graph {graph}: '{name}' has shape {part.shape} and type {part.dtype}, graph {first} has"
+                f" {given[0].shape} and {given[0].dtype}; give all graphs the same columns and type"
             )
-    return np.concatenate(parts)
+    return np.concatenate(given)
 
 
-def stack_targets(parts: list[Array | None], nodes: list[int], level: Level | None, source: str) -> Array:
+def stack_targets(
+    parts: Sequence[Array | None], nodes: Sequence[int], level: Level | None, source: str
+) -> Array | None:
     """Targets of all graphs: a row per graph, or a row per node."""
-    known = [part for part in parts if part is not None]
-    if not known:
-        return np.full((len(parts), 1), np.nan, dtype=np.float32)
-    if len(known) < len(parts):
-        lacking = next(graph for graph, part in enumerate(parts) if part is None)
-        raise DataError(f"{source}: graph {lacking} has no 'y', others have; give it NaN, or leave the graph out")
+    parts = [part.reshape(1) if part is not None and part.ndim == 0 else part for part in parts]
     if level is None:
-        lengths = [part.shape[0] if part.ndim else 1 for part in known]
-        level = "node" if lengths == nodes and any(count != 1 for count in nodes) else "graph"
-    owners = list(range(len(known)))
-    if level == "node":
-        return stack_rows(known, nodes, owners, "y", source)
-    if any(part.ndim == 1 and len(part) != 1 for part in known):
-        known = [part[None] if part.ndim == 1 else part for part in known]  # (K,) is one graph's K targets
-    return stack_rows(
-        [part.reshape(1) if part.ndim == 0 else part for part in known], [1] * len(known), owners, "y", source
-    )
+        per_node = [0 if part is None else len(part) for part in parts] == list(nodes)
+        level = "node" if per_node and any(count != 1 for count in nodes) else "graph"
+    if level == "graph":
+        if any(part is not None and part.ndim == 1 and len(part) != 1 for part in parts):
+            parts = [part[None] if part is not None and part.ndim == 1 else part for part in parts]  # (K,): K targets
+        nodes = [1] * len(parts)
+    return stack(parts, nodes, "y", source)

@@ -1,13 +1,14 @@
-"""From arrays of each graph to the flat arrays of a dataset: pointers, compact integers, SMILES as bytes."""
+"""From arrays of all graphs to the packed form: pointers, narrow integers, and what stands for missing features."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike
 
+from policylearn.data.arrays import pointer
 from policylearn.data.molecules import MoleculeGraph
 from policylearn.data.packed import Array, DataError, PackedGraphs, smiles_bytes
 
@@ -34,14 +35,35 @@ def single_precision(values: Array, what: str, source: str) -> Array:
     return values.astype(np.float32)
 
 
-def pointer(counts: Iterable[int] | Array) -> Array:
-    """Where each graph's rows start, ``(G + 1,)``, from how many rows each has."""
-    return compact(np.concatenate([[0], np.cumsum(np.asarray(counts, dtype=np.int64))]).astype(np.int64), np.int32)
-
-
 def constant_column(nodes: int) -> Array:
     """The feature of nodes that have none: ones, ``(nodes, 1)``."""
     return np.ones((nodes, 1), dtype=np.uint8)
+
+
+def pack_arrays(
+    nodes: Sequence[int] | Array,
+    edges: Sequence[int] | Array,
+    edge_index: Array,
+    *,
+    x: Array | None,
+    edge_attr: Array | None,
+    y: Array | None,
+    extras: Mapping[str, Array] | None = None,
+    source: str,
+) -> PackedGraphs:
+    """Arrays of all graphs, one after the other, in the packed form; ``nodes`` and ``edges`` count those of each graph.
+
+    Node ids are local to their graph. Without ``x`` nodes get a column of ones, without ``y`` graphs a missing label.
+    """
+    return PackedGraphs(
+        x=constant_column(int(np.sum(nodes))) if x is None else compact(x),
+        edge_index=compact(edge_index, np.int16),
+        edge_attr=np.empty((edge_index.shape[1], 0), dtype=np.uint8) if edge_attr is None else compact(edge_attr),
+        node_ptr=pointer(nodes),
+        edge_ptr=pointer(edges),
+        y=np.full((len(nodes), 1), np.nan, dtype=np.float32) if y is None else y,
+        extras=extras or {},
+    ).validate(source)
 
 
 def pack_molecules(
@@ -52,25 +74,16 @@ def pack_molecules(
     extras: Mapping[str, Array] | None = None,
     source: str = "the molecules",
 ) -> PackedGraphs:
-    """Featurised molecules in the packed form, in the types that OGB's datasets have there.
-
-    Args:
-        molecules: one graph each.
-        y: targets, a row per molecule; None leaves one missing label (NaN) each.
-        smiles: what the molecules were made from, to be kept with them.
-        extras: further arrays of the dataset, such as splits.
-        source: names the molecules in errors.
-    """
+    """Featurised molecules in the packed form; ``y`` has a row each, None leaves a missing label (NaN)."""
     if not molecules:
         raise DataError(f"{source}: there are no molecules to pack; give at least one")
-    targets = np.full((len(molecules), 1), np.nan, dtype=np.float32) if y is None else y
-    known = dict(extras or {}) | ({} if smiles is None else {"smiles": smiles_bytes(smiles)})
-    return PackedGraphs(
+    return pack_arrays(
+        [len(molecule.x) for molecule in molecules],
+        [molecule.edge_index.shape[1] for molecule in molecules],
+        np.concatenate([molecule.edge_index for molecule in molecules], axis=1),
         x=np.concatenate([molecule.x for molecule in molecules]),
-        edge_index=compact(np.concatenate([molecule.edge_index for molecule in molecules], axis=1), np.int16),
         edge_attr=np.concatenate([molecule.edge_attr for molecule in molecules]),
-        node_ptr=pointer([len(molecule.x) for molecule in molecules]),
-        edge_ptr=pointer([molecule.edge_index.shape[1] for molecule in molecules]),
-        y=targets,
-        extras=known,
-    ).validate(source)
+        y=y,
+        extras=dict(extras or {}) | ({} if smiles is None else {"smiles": smiles_bytes(smiles)}),
+        source=source,
+    )

@@ -13,17 +13,15 @@ from rdkit import Chem
 from policylearn.data.convert.infer import (
     as_number,
     build_task,
-    constant_notes,
-    has_decimal_comma,
-    has_thousands,
+    column_notes,
+    has_comma,
     holds_numbers,
     infer_kind,
     is_missing,
-    label_notes,
 )
-from policylearn.data.convert.report import DroppedRow, Duplicate, Salt, TableReport, raise_first
-from policylearn.data.convert.rows import SMILES_NAMES, filled, listed, open_rows, table_columns
-from policylearn.data.convert.stacking import compact, pack_molecules
+from policylearn.data.convert.report import DroppedRow, Duplicate, TableReport, raise_first
+from policylearn.data.convert.rows import SMILES_NAMES, listed, open_rows, table_columns
+from policylearn.data.convert.stacking import pack_molecules
 from policylearn.data.molecules import MoleculeGraph, featurise_molecule, read_smiles, shown
 from policylearn.data.packed import Array, DataError, PackedGraphs
 from policylearn.data.parents import parent_of
@@ -49,7 +47,7 @@ class MoleculeTable:
             where they have any and, where the table has a split column, ``train``, ``valid`` and ``test``.
         task: what to predict, inferred or stated.
         explanation: one sentence on why it is this task.
-        report: dropped rows, duplicates and salts.
+        report: dropped rows and duplicates.
         lines: the line of the file that each graph comes from, ``(G,)``; the header is line 1.
     """
 
@@ -75,11 +73,10 @@ class LabelledRow:
 class Molecule:
     """A row with its molecule: ``smiles`` is that of the parent where the row has a salt."""
 
-    entry: LabelledRow
+    row: LabelledRow
     smiles: str
     graph: MoleculeGraph
     canonical: str
-    fragments: int
 
 
 def read_table(
@@ -115,50 +112,55 @@ def read_table(
         on_error: raise for the first bad row, or skip bad rows and report each.
         progress: called with (molecules done, molecules in all) from time to time.
     """
-    path = Path(path)
+    path, source = Path(path), str(path)
     if on_error not in ("raise", "skip"):
         raise ValueError(f"'on_error' must be 'raise' or 'skip' (got {on_error!r})")
     names = (targets,) if isinstance(targets, str) else tuple(targets)
     if not names:
         known = [name for name in table_columns(path) if name.casefold() not in SMILES_NAMES]
         raise DataError(f"{path}: no target column was named; name at least one of {listed(known) or 'none'}")
-    source = str(path)
-    entries, dropped, notes = read_entries(path, smiles, names, split_column, group_column)
-    rows = len(entries) + len(dropped)
-    numbers = [
-        task == "regression" or (task is None and holds_numbers(column)) for column in columns_of(entries, names)
-    ]
-    faults = [target_fault(entry, names, numbers) or part_fault(entry, split_column) for entry in entries]
-    dropped += [fault for fault in faults if fault]
-    entries = [entry for entry, fault in zip(entries, faults, strict=True) if not fault]
-    for name, column in zip(names, columns_of(entries, names), strict=True):
+    labelled, dropped, notes = read_rows(path, smiles, names, split_column, group_column)
+    total = len(labelled) + len(dropped)
+    numbers = [task == "regression" or (task is None and holds_numbers(cells)) for cells in columns_of(labelled, names)]
+    good = []
+    for row in labelled:
+        fault = find_fault(row, names, numbers, split_column)
+        if fault is None:
+            good.append(row)
+        else:
+            dropped.append(DroppedRow(row.line, fault))
+    for name, column in zip(names, columns_of(good, names), strict=True):
         if len(names) > 1 and all(map(is_missing, column)):
             raise DataError(f"{source}: no row has a value of {name!r}; leave that target out, or fill it in")
-    if task is None and entries:
-        infer_kind(columns_of(entries, names), names, numbers, source)  # fail before the slow part
+    if task is None and good:
+        infer_kind(columns_of(good, names), names, numbers, source)  # fail before the slow part
 
-    keep = on_error == "skip" or not dropped
-    molecules, rejected = read_molecules(entries, parents=parents, keep=keep, progress=progress)
+    molecules, rejected = read_molecules(good, parents, progress)
     dropped = sorted(dropped + rejected, key=lambda row: row.line)
     if on_error == "raise":
         raise_first(source, dropped)
     if not molecules:
-        raise DataError(f"{source}: none of its {rows} rows can be used; the first: {dropped[0]}")
-    columns = columns_of([molecule.entry for molecule in molecules], names)
-    changed = [molecule.entry for molecule in molecules if molecule.smiles != molecule.entry.smiles]
+        raise DataError(f"{source}: none of its {total} rows can be used; the first: {dropped[0]}")
+    columns = columns_of([molecule.row for molecule in molecules], names)
+    changed = [molecule.row for molecule in molecules if molecule.smiles != molecule.row.smiles]
     if changed:
         notes.append(
             f"{len(changed)} salts or charged molecules are read as their largest organic part in neutral form"
             f" (line {changed[0].line}: {changed[0].smiles}); --data.standardise none leaves them as they are"
         )
-    notes += [*label_notes(columns, names, numbers), *constant_notes(columns, names)]
+    whole = [molecule.row for molecule in molecules if "." in molecule.smiles]
+    if whole:
+        notes.append(f"{len(whole)} salts or mixtures are kept whole (line {whole[0].line}: {whole[0].smiles})")
+    for name, column, numeric in zip(names, columns, numbers, strict=True):
+        notes += column_notes(name, column, numeric)
     kind, reason = (task, f"the task was stated: {task}") if task else infer_kind(columns, names, numbers, source)
-    extras = split_arrays(molecules, split_column) | {
-        "line": compact(np.array([molecule.entry.line for molecule in molecules], dtype=np.int64), np.int32),
-        "y_names": np.array(names),
-    }
+    lines = np.array([molecule.row.line for molecule in molecules], dtype=np.int32)
+    extras = {"line": lines, "y_names": np.array(names)}
+    if split_column is not None:
+        parts = np.array([PART_OF[molecule.row.part.casefold()] for molecule in molecules])
+        extras |= {part: np.flatnonzero(parts == part).astype(np.int32) for part in PARTS}
     if group_column is not None:
-        extras["group"] = np.array([molecule.entry.group for molecule in molecules])
+        extras["group"] = np.array([molecule.row.group for molecule in molecules])
     built, y = build_task(kind, columns, names, extras.get("train"), source)
     graphs = pack_molecules(
         [molecule.graph for molecule in molecules],
@@ -167,110 +169,83 @@ def read_table(
         extras=extras | ({"classes": np.array(built.classes)} if built.classes else {}),
         source=source,
     )
-    salts = tuple(Salt(m.entry.line, m.entry.smiles, m.fragments) for m in molecules if m.fragments > 1)
-    report = TableReport(source, rows, tuple(dropped), find_duplicates(molecules, y), salts, tuple(notes))
-    explanation = f"{reason} (loss {built.loss}, metric {built.metric})."
-    return MoleculeTable(graphs, built, explanation, report, extras["line"])
+    report = TableReport(source, total, tuple(dropped), find_duplicates(molecules, y), tuple(notes))
+    return MoleculeTable(graphs, built, f"{reason} (loss {built.loss}, metric {built.metric}).", report, lines)
 
 
-def read_entries(
+def read_rows(
     path: Path, smiles: str, names: tuple[str, ...], split_column: str | None, group_column: str | None
 ) -> tuple[list[LabelledRow], list[DroppedRow], list[str]]:
-    """The rows of the file that can be read, those that cannot, and what to say of the file as a whole."""
-    entries, dropped = [], []
+    """The rows with any text that can be read, those that cannot, and what to say of the file as a whole."""
+    found, dropped = [], []
     more = [column for column in (split_column, group_column) if column]
     with open_rows(path, (*names, *more), smiles=smiles) as rows:
-        assert rows.smiles is not None
-        for row in filled(rows):
+        for row in rows:
+            if row.cells and not any(cell.strip() for cell in row.cells):
+                continue
             if row.problem:
-                dropped.append(DroppedRow(row.line, "", row.problem))
-            else:
+                dropped.append(DroppedRow(row.line, row.problem))
+            elif any(row.fields.values()):
                 cells = tuple(row.fields[name] for name in names)
-                part = row.fields[split_column] if split_column else ""
-                group = row.fields[group_column] if group_column else ""
-                entries.append(LabelledRow(row.line, row.fields[rows.smiles], cells, part, group))
+                part, group = (row.fields[column] if column else "" for column in (split_column, group_column))
+                found.append(LabelledRow(row.line, row.fields[str(rows.smiles)], cells, part, group))
         foreign = rows.foreign_lines
-    if not entries and not dropped:
+    if not found and not dropped:
         raise DataError(f"{path}: has a header and no rows; add a row for each molecule")
-    notes = [f"{foreign} lines are not UTF-8 and were read as Windows-1252 (Latin-1)"] if foreign else []
-    return entries, dropped, notes
+    return found, dropped, [f"{foreign} lines are not UTF-8 and were read as Windows-1252"] if foreign else []
 
 
-def columns_of(entries: Sequence[LabelledRow], names: tuple[str, ...]) -> list[list[str]]:
+def columns_of(rows: Sequence[LabelledRow], names: tuple[str, ...]) -> list[list[str]]:
     """The cells of each target, one list per column."""
-    return [[entry.targets[position] for entry in entries] for position in range(len(names))]
+    return [[row.targets[position] for row in rows] for position in range(len(names))]
 
 
-def target_fault(entry: LabelledRow, names: tuple[str, ...], numbers: Sequence[bool]) -> DroppedRow | None:
-    """Why the targets of a row cannot be used, if so."""
-    for name, cell, numeric in zip(names, entry.targets, numbers, strict=True):
+def find_fault(
+    row: LabelledRow, names: tuple[str, ...], numbers: Sequence[bool], split_column: str | None
+) -> str | None:
+    """Why the targets or the split of a row cannot be used; None where they can."""
+    for name, cell, numeric in zip(names, row.targets, numbers, strict=True):
         if is_missing(cell):
             if len(names) == 1:
-                reason = f"target {name!r} is missing ({shown(cell)}); fill it in or remove the row"
-                return DroppedRow(entry.line, cell, reason)
-        elif numeric and has_thousands(cell):
-            plain, point = cell.replace(",", ""), cell.replace(",", ".", 1)
-            either = f" or, if the comma is a decimal one, {point}" if cell.count(",") == 1 and "." not in cell else ""
-            reason = (
-                f"target {name!r} is {shown(cell)}, with a comma; write {plain} if it stands between thousands{either}"
-            )
-            return DroppedRow(entry.line, cell, reason)
-        elif numeric and has_decimal_comma(cell):
-            reason = (
-                f"target {name!r} is {shown(cell)}, with a decimal comma; write {cell.replace(',', '.')}"
-                " (in a spreadsheet: choose a decimal point before saving)"
-            )
-            return DroppedRow(entry.line, cell, reason)
+                return f"target {name!r} is missing ({shown(cell)}); fill it in or remove the row"
+        elif numeric and has_comma(cell):
+            point = cell.count(",") == 1 and "." not in cell
+            decimal = f", {cell.replace(',', '.')} if it is a decimal comma" if point else ""
+            plain = cell.replace(",", "")
+            return f"target {name!r} is {shown(cell)}, with a comma; write {plain} if it separates thousands{decimal}"
         elif numeric and as_number(cell) is None:
-            reason = (
+            return (
                 f"target {name!r} is {shown(cell)}, which is no number; write it as in 1.5 or -2e-3,"
                 " or leave the cell empty where there is no value"
             )
-            return DroppedRow(entry.line, cell, reason)
+    if split_column is not None and row.part.casefold() not in PART_OF:
+        return f"split {split_column!r} is {shown(row.part)}; write train, valid or test"
     return None
 
 
-def part_fault(entry: LabelledRow, split_column: str | None) -> DroppedRow | None:
-    """Why the split of a row cannot be used, if so."""
-    if split_column is None or entry.part.casefold() in PART_OF:
-        return None
-    reason = f"split {split_column!r} is {shown(entry.part)}; write train, valid or test"
-    return DroppedRow(entry.line, entry.part, reason)
-
-
 def read_molecules(
-    entries: Sequence[LabelledRow], *, parents: bool, keep: bool, progress: Progress | None
+    rows: Sequence[LabelledRow], parents: bool, progress: Progress | None
 ) -> tuple[list[Molecule], list[DroppedRow]]:
-    """Molecules of the rows, and the rows that RDKit rejects; without ``keep`` it only looks for the latter."""
-    from policylearn.data.slow_molecules import find_slow  # which imports this package
+    """Molecules of the rows, and the rows that RDKit rejects or takes too long for."""
+    from policylearn.data.preparation import find_slow  # which imports this package
 
     molecules, rejected = [], []
-    slow = find_slow([entry.smiles for entry in entries], parents=parents)
-    for done, entry in enumerate(entries):
+    slow = find_slow([row.smiles for row in rows], parents=parents)
+    for done, row in enumerate(rows):
         if progress and done % PROGRESS_STEP == 0:
-            progress(done, len(entries))
+            progress(done, len(rows))
         try:
             if done in slow:
                 raise DataError(slow[done])
-            parent = parent_of(entry.smiles) if parents else None
-            smiles = entry.smiles if parent is None else parent.smiles
+            parent = parent_of(row.smiles) if parents else None
+            smiles = row.smiles if parent is None else parent.smiles
             molecule = read_smiles(smiles)
-            if keep:
-                graph, canonical = featurise_molecule(molecule), Chem.MolToSmiles(molecule)
-                molecules.append(Molecule(entry, smiles, graph, canonical, len(Chem.GetMolFrags(molecule))))
+            molecules.append(Molecule(row, smiles, featurise_molecule(molecule), Chem.MolToSmiles(molecule)))
         except DataError as error:
-            rejected.append(DroppedRow(entry.line, entry.smiles, str(error)))
+            rejected.append(DroppedRow(row.line, str(error)))
     if progress:
-        progress(len(entries), len(entries))
+        progress(len(rows), len(rows))
     return molecules, rejected
-
-
-def split_arrays(molecules: Sequence[Molecule], split_column: str | None) -> dict[str, Array]:
-    """Graph ids of train, valid and test, where the table has a split column."""
-    if split_column is None:
-        return {}
-    parts = np.array([PART_OF[molecule.entry.part.casefold()] for molecule in molecules])
-    return {part: np.flatnonzero(parts == part).astype(np.int32) for part in PARTS}
 
 
 def find_duplicates(molecules: Sequence[Molecule], y: Array) -> tuple[Duplicate, ...]:
@@ -283,7 +258,7 @@ def find_duplicates(molecules: Sequence[Molecule], y: Array) -> tuple[Duplicate,
         if len(positions) > 1:
             rows = y[positions].reshape(len(positions), -1)
             disagree = any(len(np.unique(column[~np.isnan(column)])) > 1 for column in rows.T)
-            found.append(Duplicate(canonical, tuple(molecules[i].entry.line for i in positions), disagree))
+            found.append(Duplicate(canonical, tuple(molecules[i].row.line for i in positions), disagree))
     return tuple(found)
 
 

@@ -11,7 +11,6 @@ from policylearn.data.packed import Array, DataError, PackedGraphs
 
 PARTS = {"train": "train", "valid": "val", "test": "test"}
 BENCHMARKING_GNNS = "https://raw.githubusercontent.com/graphdeeplearning/benchmarking-gnns/master/data"
-TU_ARCHIVES = "https://www.chrsmrrs.com/graphkerneldatasets"
 
 
 def with_parts(graphs: PackedGraphs, sizes: list[int]) -> PackedGraphs:
@@ -21,22 +20,18 @@ def with_parts(graphs: PackedGraphs, sizes: list[int]) -> PackedGraphs:
     return replace(graphs, extras=dict(graphs.extras) | parts)
 
 
-def check_index(path: Path, ids: Array, graphs: int, of: str) -> None:
-    """Raise where an index file names a graph that its archive does not have."""
+def read_index(path: Path, graphs: int, of: str) -> Array:
+    """All graph ids of an index file; they must be among the ``graphs`` of an archive."""
+    ids = read_index_rows(path).reshape(-1)
     if ids.max() >= graphs:
         raise DataError(
-            f"{path}: names graph {ids.max()}, but {of} has {graphs} graphs;"
-            " the archive is not complete: fetch it again"
+            f"{path}: names graph {ids.max()}, but {of} has {graphs} graphs; the archive is not whole: fetch it again"
         )
-
-
-def read_index(path: Path) -> Array:
-    """All graph ids of an index file, separated by commas."""
-    return read_index_rows(path).reshape(-1)
+    return ids
 
 
 def read_index_rows(path: Path) -> Array:
-    """Graph ids of an index file, one line per fold, ``(folds, n)``."""
+    """Graph ids of an index file, separated by commas, one line per fold, ``(folds, n)``."""
     try:
         lines = [line.strip().strip(",") for line in path.read_text().splitlines() if line.strip()]
         rows = [[int(word) for word in line.split(",")] for line in lines]

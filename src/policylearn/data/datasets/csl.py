@@ -35,50 +35,22 @@ def unpack(folder: Path) -> PackedGraphs:
     return replace(packed, extras=dict(packed.extras) | folds)
 
 
+INDICES = tuple(f"{BENCHMARKING_GNNS}/CSL/CSL_{part}.index" for part in PARTS.values())
 register(
     Entry(
-        name="csl",
-        file="csl.npz",
-        title="circular skip links",
-        graphs=150,
-        nodes=6_150,
-        edges=24_600,
-        task=classes(10),
-        protocol="official",
-        split="5 folds",
-        home=Home(
-            archive=ARCHIVE,
-            credit="PyG",
-            unpack=unpack,
-            indices=tuple(f"{BENCHMARKING_GNNS}/CSL/CSL_{part}.index" for part in PARTS.values()),
-        ),
+        "csl", "csl.npz", "circular skip links", 150, 6_150, 24_600, classes(10), "official", "5 folds",
+        Home(ARCHIVE, "PyG", unpack, indices=INDICES),
     )
-)
+)  # fmt: skip
 register(
     Entry(
-        name="exp",
-        file="exp.npz",
-        title="pairs that 1-WL cannot tell apart",
-        graphs=1_200,
-        nodes=53_336,
-        edges=132_260,
-        task=classes(2),
-        protocol="stratified 10-fold",
-        split="10 folds",
-        home=Home(archive="https://github.com/ralphabb/GNN-RNI", credit="Abboud et al."),
+        "exp", "exp.npz", "pairs that 1-WL cannot tell apart", 1_200, 53_336, 132_260, classes(2),
+        "stratified 10-fold", "10 folds", Home("https://github.com/ralphabb/GNN-RNI", "Abboud et al."),
     )
-)
+)  # fmt: skip
 register(
     Entry(
-        name="sr25",
-        file="sr25.npz",
-        title="strongly regular (25, 12, 5, 6)",
-        graphs=15,
-        nodes=375,
-        edges=4_500,
-        task=classes(15),
-        protocol="none",
-        split="none",
-        home=Home(archive="https://users.cecs.anu.edu.au/~bdm/data/graphs.html", credit="Brendan McKay"),
+        "sr25", "sr25.npz", "strongly regular (25, 12, 5, 6)", 15, 375, 4_500, classes(15), "none", "none",
+        Home("https://users.cecs.anu.edu.au/~bdm/data/graphs.html", "Brendan McKay"),
     )
-)
+)  # fmt: skip

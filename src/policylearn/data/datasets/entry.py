@@ -32,7 +32,7 @@ class Home:
         unpack: makes packed graphs of the unpacked folder; None where no archive can be fetched and converted.
         folder: the folder inside the archive.
         indices: addresses of index files that belong to it.
-        by_hand: names of files that lie at no address: a user puts them into ``official/<dataset>`` of the data root.
+        by_hand: files that lie at no address but at ``by_hand_from``: users put them into ``official/<dataset>``.
         by_hand_from: where a user finds these.
         sha256: of the archive, where it is known.
     """

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from policylearn.data.datasets.archives import BENCHMARKING_GNNS, PARTS, check_index, read_index, with_parts
+from policylearn.data.datasets.archives import BENCHMARKING_GNNS, PARTS, read_index, with_parts
 from policylearn.data.datasets.entry import Entry, Home, numbers, register
 from policylearn.data.packed import PackedGraphs
 
@@ -22,8 +22,7 @@ def unpack(folder: Path) -> PackedGraphs:
     sizes = []
     for short in PARTS.values():
         molecules = read_plain_pickle(folder / f"{short}.pickle")
-        chosen = read_index(folder / f"{short}.index")
-        check_index(folder / f"{short}.index", chosen, len(molecules), f"{short}.pickle")
+        chosen = read_index(folder / f"{short}.index", len(molecules), f"{short}.pickle")
         sizes.append(len(chosen))
         for molecule in (molecules[index] for index in chosen):
             bonds = molecule["bond_type"].load()
@@ -39,25 +38,12 @@ def unpack(folder: Path) -> PackedGraphs:
     return with_parts(pack_pyg(graphs, level="graph", source=ARCHIVE), sizes)
 
 
+INDICES = tuple(f"{BENCHMARKING_GNNS}/molecules/{part}.index" for part in PARTS.values())
 register(
     Entry(
-        name="zinc",
-        file="zinc12k.npz",
-        title="ZINC-12k, penalised logP",
-        graphs=12_000,
-        nodes=277_864,
-        edges=597_970,
-        task=numbers("mae", "logP"),
-        protocol="official",
-        split="10k / 1k / 1k",
-        home=Home(
-            archive=ARCHIVE,
-            credit="PyG",
-            unpack=unpack,
-            folder="molecules",
-            indices=tuple(f"{BENCHMARKING_GNNS}/molecules/{part}.index" for part in PARTS.values()),
-        ),
-        caveat="train targets and train bond types were rebuilt (about 0.1 % of the train graphs may carry another"
-        " Kekulé form, 8 are uncertain); valid and test are original",
+        "zinc", "zinc12k.npz", "ZINC-12k, penalised logP", 12_000, 277_864, 597_970, numbers("mae", "logP"), "official",
+        "10k / 1k / 1k", Home(ARCHIVE, "PyG", unpack, "molecules", INDICES),
+        "train targets and train bond types were rebuilt (about 0.1 % of the train graphs may carry another Kekulé"
+        " form, 8 are uncertain); valid and test are original",
     )
-)
+)  # fmt: skip

@@ -5,7 +5,7 @@ Every packed graph made here has both directions of every edge, sorted by source
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -13,19 +13,7 @@ from numpy.typing import ArrayLike
 
 from policylearn.data.arrays import pointer
 from policylearn.data.packed import Array, DataError, PackedGraphs
-from policylearn.data.subset import join_graphs
-
-
-def ragged_ranges(starts: Array, lengths: Array) -> Array:
-    """Concatenate ``arange(start, start + length)`` over all pairs, without a loop."""
-    ends = pointer(lengths)
-    return np.repeat(starts - ends[:-1], lengths) + np.arange(ends[-1])
-
-
-def random_order(groups: Array, generator: np.random.Generator) -> Array:
-    """A uniformly random order within each group, ``(N,) -> (N,)``; groups rise and stay one after the other."""
-    # a stable sort of group + u in [0, 1) cannot mix groups: even a u that rounds up to 1 only ties with a later group
-    return np.argsort(groups + generator.random(len(groups)), kind="stable")
+from policylearn.data.subset import join_graphs, take_graphs, targets_are_per_node
 
 
 def pack_edges(
@@ -36,18 +24,10 @@ def pack_edges(
     x: Array | None = None,
     edge_attr: Array | None = None,
     y: ArrayLike | None = None,
-    extras: Mapping[str, Array] | None = None,
 ) -> PackedGraphs:
-    """Pack graphs from their undirected edges, each given once; both directions are stored.
+    """Pack graphs from their undirected edges, each given once with local ids; both directions are stored.
 
-    Args:
-        edges: the two ends of each edge, local ids, the graphs one after the other.
-        num_nodes: nodes of each graph.
-        edges_of_graph: undirected edges of each graph.
-        x: node features; a constant column if None, as in the stored files of featureless graphs.
-        edge_attr: a feature (row) for each undirected edge; no features if None.
-        y: a target for each graph; 0 if None.
-        extras: further arrays to keep with the graphs.
+    Without ``x`` nodes get a constant column, without ``y`` graphs the target 0.
 
     Shapes:
         edges ``(2, U)``, num_nodes and edges_of_graph ``(G,)``, x ``(N, ...)``, edge_attr ``(U, ...)``, y ``(G, ...)``.
@@ -55,20 +35,16 @@ def pack_edges(
     node_ptr = pointer(num_nodes)
     first_node = np.repeat(node_ptr[:-1], edges_of_graph)  # (U,)
     both = np.concatenate([edges, edges[::-1]], axis=1).astype(np.int64, copy=False)  # (2, U) -> (2, 2U)
-    row = both + np.concatenate([first_node, first_node])
+    row = both + np.tile(first_node, 2)
     order = np.lexsort((row[1], row[0]))
-    if edge_attr is None:
-        attributes = np.zeros((len(order), 0), dtype=np.uint8)
-    else:
-        attributes = np.concatenate([edge_attr, edge_attr])[order]
+    attributes = np.zeros((edges.shape[1], 0), dtype=np.uint8) if edge_attr is None else edge_attr
     return PackedGraphs(
         x=np.ones((int(node_ptr[-1]), 1), dtype=np.uint8) if x is None else x,
         edge_index=both[:, order],
-        edge_attr=attributes,
+        edge_attr=np.concatenate([attributes, attributes])[order],
         node_ptr=node_ptr,
         edge_ptr=pointer(2 * np.asarray(edges_of_graph)),
         y=np.zeros(len(num_nodes), dtype=np.int64) if y is None else np.asarray(y),
-        extras=extras or {},
     )
 
 
@@ -87,14 +63,12 @@ def join(collections: Sequence[PackedGraphs], y: ArrayLike | None = None) -> Pac
 
 def adjacency(graphs: PackedGraphs, chosen: Array | None = None) -> Array:
     """Dense 0/1 adjacency of the chosen graphs (or all), which have one size, ``(B,) -> (B, n, n)`` int64."""
-    chosen = np.arange(len(graphs)) if chosen is None else np.asarray(chosen)
-    sizes = np.unique(graphs.num_nodes[chosen])
+    graphs = graphs if chosen is None else take_graphs(graphs, chosen)
+    sizes = np.unique(graphs.num_nodes)
     if len(sizes) != 1:
         raise DataError(f"adjacency needs graphs of one size, got sizes {sizes.tolist()}; choose those of one size")
-    size, edges_of_graph = int(sizes[0]), graphs.num_edges[chosen]
-    columns = ragged_ranges(graphs.edge_ptr[chosen], edges_of_graph)
-    dense = np.zeros((len(chosen), size, size), dtype=np.int64)
-    dense[np.repeat(np.arange(len(chosen)), edges_of_graph), *graphs.edge_index[:, columns].astype(np.int64)] = 1
+    dense = np.zeros((len(graphs), int(sizes[0]), int(sizes[0])), dtype=np.int64)
+    dense[np.repeat(np.arange(len(graphs)), graphs.num_edges), *graphs.edge_index.astype(np.int64)] = 1
     return dense
 
 
@@ -103,7 +77,7 @@ def num_components(graphs: PackedGraphs) -> Array:
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
-    ends = graphs.edge_index + np.repeat(graphs.node_ptr[:-1].astype(np.int64), graphs.num_edges)
+    ends = graphs.global_edges()
     matrix = coo_array((np.ones(ends.shape[1]), tuple(ends)), shape=(len(graphs.x), len(graphs.x)))
     _, label = connected_components(matrix, directed=False)
     first = np.unique(label, return_index=True)[1]  # a node of each component
@@ -112,21 +86,18 @@ def num_components(graphs: PackedGraphs) -> Array:
 
 def shuffle_nodes(graphs: PackedGraphs, generator: np.random.Generator) -> PackedGraphs:
     """Relabel the nodes of each graph at random; targets and extras with one row per node move with their nodes."""
-    num_nodes, total = graphs.num_nodes, len(graphs.x)
-    node_ptr = graphs.node_ptr.astype(np.int64)
-    order = random_order(np.repeat(np.arange(len(graphs)), num_nodes), generator)  # new position -> old node
-    place = np.empty(total, dtype=np.int64)
-    place[order] = np.arange(total)
-    first = np.repeat(node_ptr[:-1], graphs.num_edges)
-    row = place[graphs.edge_index.astype(np.int64) + first]  # (2, E)
+    total = len(graphs.x)
+    graph = np.repeat(np.arange(len(graphs)), graphs.num_nodes)
+    # New position -> old node. A stable sort of graph + u in [0, 1) cannot mix graphs: a u that rounds up only ties.
+    order = np.argsort(graph + generator.random(total), kind="stable")
+    row = np.argsort(order)[graphs.global_edges()]  # (2, E)
     by_source = np.argsort(row[0], kind="stable")
-    node_level = len(graphs.y) == total and total != len(graphs)
-    return PackedGraphs(
+    first = np.repeat(graphs.node_ptr[:-1].astype(np.int64), graphs.num_edges)
+    return replace(
+        graphs,
         x=graphs.x[order],
         edge_index=(row - first)[:, by_source],
         edge_attr=graphs.edge_attr[by_source],
-        node_ptr=graphs.node_ptr,
-        edge_ptr=graphs.edge_ptr,
-        y=graphs.y[order] if node_level else graphs.y,
+        y=graphs.y[order] if targets_are_per_node(graphs) else graphs.y,
         extras={name: rows[order] if len(rows) == total else rows for name, rows in graphs.extras.items()},
     )

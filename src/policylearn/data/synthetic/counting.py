@@ -15,6 +15,7 @@ import numpy as np
 
 from policylearn.data.arrays import pointer
 from policylearn.data.packed import Array, DataError, PackedGraphs
+from policylearn.data.splits import PARTS
 from policylearn.data.synthetic.assembly import adjacency, pack_edges
 
 SUBSTRUCTURES = ("triangle", "tailed_triangle", "star3", "cycle4")
@@ -124,7 +125,6 @@ def random_regular(nodes: int, degree: int, count: int, generator: np.random.Gen
 
 def with_counts(graphs: PackedGraphs, generator: np.random.Generator) -> PackedGraphs:
     """The graphs with their counts as targets and a random split of 30, 20 and 50 percent."""
-    order, total = generator.permutation(len(graphs)), len(graphs)
-    train, valid, test = np.split(order, [total * 3 // 10, total // 2])
-    extras = {"y_names": np.array(SUBSTRUCTURES), "train": train, "valid": valid, "test": test}
+    parts = np.split(generator.permutation(len(graphs)), [len(graphs) * 3 // 10, len(graphs) // 2])
+    extras = {"y_names": np.array(SUBSTRUCTURES), **dict(zip(PARTS, parts, strict=True))}
     return replace(graphs, y=count_substructures(graphs).astype(np.float64), extras=extras)

@@ -77,10 +77,7 @@ def sample_unions(
 def csl_unions(
     n: int, components: int, count: int, generator: np.random.Generator, shuffle: bool = True
 ) -> PackedGraphs:
-    """Draw random (n, l)-CSL graphs: ``components`` disconnected, non-isomorphic CSL graphs of n nodes each.
-
-    There are 4 classes for (17, 3) and 35 for (29, 3).
-    """
+    """Draw random (n, l)-CSL graphs: 4 classes for (17, 3) and 35 for (29, 3)."""
     return sample_unions(csl_members(n), components, count, generator, shuffle)
 
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from policylearn.data.packed import DataError, PackedGraphs
+from policylearn.data.splits import PARTS
 from policylearn.data.synthetic.assembly import join
 from policylearn.data.synthetic.counting import SUBSTRUCTURES, counting_er, counting_rr
 from policylearn.data.synthetic.csl import csl_classes, csl_members, csl_unions, sample_unions, union_classes
@@ -101,9 +102,9 @@ def class_task(target: str, names: list[str]) -> Task:
 
 def with_split(graphs: PackedGraphs) -> PackedGraphs:
     """The graphs with a split of 60, 20 and 20 percent, in their order, which is random already."""
-    ids, total = np.arange(len(graphs)), len(graphs)
-    train, valid, test = np.split(ids, [total * 6 // 10, total * 8 // 10])
-    return replace(graphs, extras={**graphs.extras, "train": train, "valid": valid, "test": test})
+    total = len(graphs)
+    parts = np.split(np.arange(total), [total * 6 // 10, total * 8 // 10])
+    return replace(graphs, extras={**graphs.extras, **dict(zip(PARTS, parts, strict=True))})
 
 
 SYNTHETIC: dict[str, Family] = {

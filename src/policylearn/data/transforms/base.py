@@ -161,3 +161,13 @@ def columns_of_nodes(values: Sequence[Any] | np.ndarray[Any, Any], into: str) ->
     table = np.asarray(values)
     whole = np.issubdtype(table.dtype, np.integer) and into != REAL_COLUMNS
     return {into: Structure(table if whole else table.astype(np.float32), "node")}
+
+
+def smiles_needed(graphs: PackedGraphs, by: str) -> list[str]:
+    """The SMILES of the graphs, or a `DataError` where they have none."""
+    if graphs.smiles is None:
+        raise DataError(
+            f"{by}: needs the SMILES of the molecules, which these graphs do not have; leave the transform out, or use"
+            " data with SMILES"
+        )
+    return graphs.smiles

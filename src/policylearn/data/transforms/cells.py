@@ -7,6 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from policylearn.data.arrays import pointer
 from policylearn.data.packed import Array, DataError, PackedGraphs
 from policylearn.data.structures import Structure
 from policylearn.data.transforms.base import Structures, Transform, register
@@ -67,12 +68,10 @@ def _undirected(graphs: PackedGraphs) -> tuple[Array, Array, Array]:
     Gives ``lower node * N + higher node`` rising, ``(E,)``; the first column of each, local to its graph, ``(E,)``; and
     where each graph's edges start, ``(G + 1,)``.
     """
-    first = np.repeat(graphs.node_ptr[:-1].astype(np.int64), graphs.num_edges)
-    source, target = graphs.edge_index + first
+    source, target = graphs.global_edges()
     columns = np.flatnonzero(source != target)
     low, high = np.minimum(source, target)[columns], np.maximum(source, target)[columns]
     keys, chosen = np.unique(low * len(graphs.x) + high, return_index=True)
     columns = columns[chosen]  # `unique` names the first of equals
     graph = np.searchsorted(graphs.edge_ptr, columns, side="right") - 1
-    edge_ptr = np.concatenate([[0], np.cumsum(np.bincount(graph, minlength=len(graphs)))])
-    return keys, columns - graphs.edge_ptr.astype(np.int64)[graph], edge_ptr
+    return keys, columns - graphs.edge_ptr.astype(np.int64)[graph], pointer(np.bincount(graph, minlength=len(graphs)))

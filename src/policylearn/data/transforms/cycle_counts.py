@@ -32,7 +32,7 @@ class CycleCounts(Transform):
 
     def __post_init__(self) -> None:
         if not self.sizes or min(self.sizes) < 3:
-            raise DataError(f"cycle_counts: 'sizes' must name lengths >= 3 (got {list(self.sizes)})")
+            raise DataError(f"{self.name}: 'sizes' must name lengths >= 3 (got {list(self.sizes)})")
 
     def compute(self, graphs: PackedGraphs) -> Structures:
         """One column per length, ``(N, sizes)``."""
@@ -42,34 +42,19 @@ class CycleCounts(Transform):
 
 @register
 @dataclass(frozen=True)
-class CycleCodes(Transform):
+class CycleCodes(CycleCounts):
     """How many cycles of each length pass through a node, as categories.
 
-    The code of a count is its rank among the counts that nodes of training graphs have. A count between two of these,
-    or beyond them, has the code of the next smaller one; below all of them, that of the smallest.
-
-    Args:
-        sizes: lengths of the cycles, from 3 on.
-        chordless: only cycles that no edge cuts short.
-        into: the structure that gets the codes.
-        vocabularies: for each length the counts that have a code, rising; learned.
+    The code of a count is its rank among the counts that nodes of training graphs have, the learned ``vocabularies`` of
+    each length. A count between two of these, or beyond them, has the code of the next smaller one; below all of them,
+    that of the smallest.
     """
 
     name: ClassVar[str] = "cycle_codes"
     learned: ClassVar[tuple[str, ...]] = ("vocabularies",)
     sizes: tuple[int, ...] = (3, 4, 5, 6, 7, 8)
-    chordless: bool = False
     into: str = "cycle_code"
     vocabularies: Sequence[Sequence[int]] = ()
-
-    def __post_init__(self) -> None:
-        if not self.sizes or min(self.sizes) < 3:
-            raise DataError(f"cycle_codes: 'sizes' must name lengths >= 3 (got {list(self.sizes)})")
-
-    def compute(self, graphs: PackedGraphs) -> Structures:
-        """The counts, one column per length, ``(N, sizes)``."""
-        counts = count_cycles(graphs, max(self.sizes), chordless=self.chordless)
-        return {self.into: Structure(counts[:, list(self.sizes)], "node")}
 
     def learn(self, computed: Structures) -> Self:
         """Itself, with the counts that occur."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from policylearn.data.arrays import pointer
 from policylearn.data.packed import Array, PackedGraphs
 
 
@@ -37,7 +38,7 @@ def list_cycles(graphs: PackedGraphs, longest: int, *, chordless: bool = False) 
     _walk_cycles(*_neighbours(graphs), longest, chordless, unused, nodes, ptr)
     graph_of_node = np.repeat(np.arange(len(graphs)), graphs.num_nodes)
     graph_of_cycle = graph_of_node[nodes[ptr[:-1]]]
-    graph_ptr = np.concatenate([[0], np.cumsum(np.bincount(graph_of_cycle, minlength=len(graphs)))])
+    graph_ptr = pointer(np.bincount(graph_of_cycle, minlength=len(graphs)))
     return nodes - graphs.node_ptr.astype(np.int64)[graph_of_node[nodes]], ptr, graph_ptr
 
 
@@ -45,8 +46,7 @@ def _neighbours(graphs: PackedGraphs) -> tuple[Array, Array]:
     """The neighbours of every node of all graphs: starts ``(N + 1,)`` and ids ``(2E,)``, without loops and doubles."""
     from scipy.sparse import coo_array  # a fifth of a second, for those who need it
 
-    first = np.repeat(graphs.node_ptr[:-1].astype(np.int64), graphs.num_edges)
-    source, target = graphs.edge_index + first
+    source, target = graphs.global_edges()
     kept = source != target
     ends = np.concatenate([source[kept], target[kept]]), np.concatenate([target[kept], source[kept]])
     nodes = len(graphs.x)

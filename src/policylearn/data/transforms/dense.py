@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from policylearn.data.packed import Array, PackedGraphs
-from policylearn.data.subset import gather
+from policylearn.data.subset import gather, local_nodes, take_graphs
 
 ENTRIES = 1 << 15
 """Matrix entries that a group holds, little enough for a processor's cache and for graphs of nearly one size; a single
@@ -35,25 +35,35 @@ class DenseGroup:
     local: Array
 
 
-def dense_groups(graphs: PackedGraphs, entries: int = ENTRIES, *, padded: bool = True) -> Iterator[DenseGroup]:
-    """All graphs, sorted by size and cut into groups of at most that many matrix entries.
-
-    Args:
-        graphs: which.
-        entries: the most of a group.
-        padded: whether graphs of different sizes may be in one group.
-    """
-    sizes = graphs.num_nodes.astype(np.int64)
+def similar_sizes(sizes: Array, *, padded: bool = True) -> Iterator[Array]:
+    """Positions by rising size, cut into groups of at most `ENTRIES` matrix entries; without ``padded`` of one size."""
     order = np.argsort(sizes, kind="stable")
     order = order[sizes[order] > 0]
     start = 0
     while start < len(order):
         end = start + 1
         last = len(order) if padded else int(np.searchsorted(sizes[order], sizes[order[start]], side="right"))
-        while end < last and (end + 1 - start) * sizes[order[end]] ** 2 <= entries:
+        while end < last and (end + 1 - start) * int(sizes[order[end]]) ** 2 <= ENTRIES:
             end += 1
-        yield _stack(graphs, order[start:end], int(sizes[order[end - 1]]))
+        yield order[start:end]
         start = end
+
+
+def dense_groups(graphs: PackedGraphs, *, padded: bool = True) -> Iterator[DenseGroup]:
+    """All graphs, sorted by size and cut into groups; ``padded`` allows different sizes in a group."""
+    for members in similar_sizes(graphs.num_nodes, padded=padded):
+        chosen = take_graphs(graphs, members)
+        count, largest = len(members), int(chosen.num_nodes[-1])
+        first = np.repeat(np.arange(count) * largest, chosen.num_edges)
+        ends = chosen.edge_index.astype(np.int64)
+        # An edge that stands twice counts twice.
+        counts = np.bincount((first + ends[0]) * largest + ends[1], minlength=count * largest**2)
+        yield DenseGroup(
+            adjacency=counts.astype(np.float64).reshape(count, largest, largest),
+            nodes=gather(graphs.node_ptr, members)[0],
+            graph=np.repeat(np.arange(count), chosen.num_nodes),
+            local=local_nodes(chosen),
+        )
 
 
 def per_node(
@@ -64,35 +74,3 @@ def per_node(
     for group in dense_groups(graphs, padded=padded):
         values[group.nodes] = compute(group)[group.graph, group.local]
     return values
-
-
-def closed_walks(matrix: Array, steps: int) -> Array:
-    r"""The diagonals of the powers :math:`M^1, \ldots, M^{steps}`, from half as many products.
-
-    Shapes:
-        matrix ``(g, m, m)`` -> ``(g, m, steps)``.
-    """
-    diagonals = np.empty((*matrix.shape[:2], steps))
-    diagonals[..., 0] = matrix.diagonal(axis1=1, axis2=2)
-    power = matrix
-    for step in range(2, steps + 1, 2):
-        diagonals[..., step - 1] = (power * power.transpose(0, 2, 1)).sum(-1)
-        if step < steps:
-            following = power @ matrix
-            diagonals[..., step] = (power * following.transpose(0, 2, 1)).sum(-1)
-            power = following
-    return diagonals
-
-
-def _stack(graphs: PackedGraphs, members: Array, largest: int) -> DenseGroup:
-    sizes = graphs.num_nodes[members].astype(np.int64)
-    graph = np.repeat(np.arange(len(members)), sizes)
-    local = np.arange(len(graph)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-    rows, edge_ptr = gather(graphs.edge_ptr, members)
-    ends = graphs.edge_index[:, rows].astype(np.int64)
-    first = np.repeat(np.arange(len(members)) * largest, np.diff(edge_ptr))
-    # An edge that stands twice counts twice.
-    counts = np.bincount((first + ends[0]) * largest + ends[1], minlength=len(members) * largest**2)
-    adjacency = counts.astype(np.float64).reshape(len(members), largest, largest)
-    nodes = np.repeat(graphs.node_ptr[members].astype(np.int64), sizes) + local
-    return DenseGroup(adjacency, nodes, graph, local)

@@ -13,7 +13,7 @@ from policylearn.data.molecules import read_smiles, without_valence_check
 from policylearn.data.packed import Array, DataError, PackedGraphs
 from policylearn.data.rdkit_descriptors import describe_molecule, descriptor_names
 from policylearn.data.structures import Structure
-from policylearn.data.transforms.base import Structures, Transform, register
+from policylearn.data.transforms.base import Structures, Transform, register, smiles_needed
 
 BOUND = 100.0
 
@@ -61,21 +61,17 @@ class Descriptors(Transform):
 
     def compute(self, graphs: PackedGraphs) -> Structures:
         """All of RDKit's descriptors, ``(G, D)`` float64, compressed; NaN where there is none."""
-        if graphs.smiles is None:
-            raise DataError(
-                "descriptors need the SMILES of the molecules, which these graphs do not have;"
-                " leave the transform out, or use data with SMILES"
-            )
-        return {self.into: Structure(compress(describe_all(graphs.smiles, descriptor_names())), "graph")}
+        values = describe_all(smiles_needed(graphs, self.name), descriptor_names())
+        return {self.into: Structure(compress(values), "graph")}
 
     def compute_needed(self, graphs: PackedGraphs) -> Structures:
         """As `compute`, with NaN in the columns that the training dropped: nobody reads them."""
-        if not self.columns or graphs.smiles is None:
+        if not self.columns:
             return self.compute(graphs)
         known = descriptor_names()
         kept = [at for at, name in enumerate(known) if name in set(self.columns)]
         values = np.full((len(graphs), len(known)), np.nan)
-        values[:, kept] = compress(describe_all(graphs.smiles, [known[at] for at in kept]))
+        values[:, kept] = compress(describe_all(smiles_needed(graphs, self.name), [known[at] for at in kept]))
         return {self.into: Structure(values, "graph")}
 
     def learn(self, computed: Structures) -> Self:

@@ -12,7 +12,7 @@ from rdkit.Chem import rdFingerprintGenerator
 
 from policylearn.data.packed import DataError, PackedGraphs
 from policylearn.data.structures import FINGERPRINT, Structure
-from policylearn.data.transforms.base import Structures, Transform, register
+from policylearn.data.transforms.base import Structures, Transform, register, smiles_needed
 from policylearn.data.transforms.descriptors import read_molecule
 
 BITS = 2048
@@ -47,15 +47,10 @@ class Fingerprint(Transform):
 
     def compute(self, graphs: PackedGraphs) -> Structures:
         """The counts, ``(G, kinds * BITS)`` uint8."""
-        if graphs.smiles is None:
-            raise DataError(
-                "fingerprint needs the SMILES of the molecules, which these graphs do not have;"
-                " leave the transform out, or use data with SMILES"
-            )
         makers = [generators()[kind] for kind in self.kinds]
         counts = np.zeros((len(graphs), len(makers), BITS), dtype=np.uint8)
         with rdBase.BlockLogs():
-            for row, text in enumerate(graphs.smiles):
+            for row, text in enumerate(smiles_needed(graphs, self.name)):
                 molecule = read_molecule(text, row)
                 for kind, maker in enumerate(makers):
                     counts[row, kind] = np.minimum(maker.GetCountFingerprintAsNumPy(molecule), LARGEST_COUNT)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +12,7 @@ from joblib import Parallel, delayed
 from policylearn.data.arrays import digest
 from policylearn.data.atomic import replacing
 from policylearn.data.packed import Array, DataError, PackedGraphs, read_arrays
+from policylearn.data.root import cache_folder
 from policylearn.data.structures import check_pointers, structures_from_arrays, structures_to_arrays
 from policylearn.data.subset import join_structures, take_graphs, take_structures
 from policylearn.data.transforms.base import Structures, Transform, add_structures, only_graphs
@@ -24,8 +25,7 @@ CHUNK = 512
 
 def transform_cache() -> Path:
     """Where results are kept unless told otherwise: ``policylearn/transforms`` in the user's cache folder."""
-    cache = os.environ.get("XDG_CACHE_HOME")
-    return (Path(cache).expanduser() if cache else Path.home() / ".cache") / "policylearn" / "transforms"
+    return cache_folder() / "transforms"
 
 
 def apply(
@@ -47,10 +47,9 @@ def apply(
     """
     for transform in transforms:
         if cache is None:
-            check_workers(workers)
             computed = _compute(transform.name, transform.compute_needed, only_graphs(graphs), workers, progress)
         else:
-            computed = compute_chunks(transform, graphs, cache=cache, workers=workers, progress=progress)
+            computed = compute_chunks(transform, graphs, cache, workers, progress)
         graphs = add_structures(graphs, transform.finish(computed), transform.name)
     return graphs
 
@@ -67,31 +66,21 @@ def fit_apply(
     """The transforms with what they learn from the training graphs, and all graphs with their structures.
 
     Equal to `Transform.fit` on the training graphs and `apply` on all, but nothing is computed twice.
-
-    Args:
-        transforms: applied in this order.
-        graphs: all graphs.
-        train: which of them may be learned from.
-        cache: as in `apply`.
-        workers: as in `apply`.
-        progress: as in `apply`.
     """
     fitted = []
-    rows = np.asarray(train)
     for transform in transforms:
-        computed = compute_chunks(transform, graphs, cache=cache, workers=workers, progress=progress)
+        computed = compute_chunks(transform, graphs, cache, workers, progress)
         if transform.learned:
-            transform = transform.learn(take_structures(computed, graphs, rows))
+            transform = transform.learn(take_structures(computed, graphs, np.asarray(train)))
         fitted.append(transform)
         graphs = add_structures(graphs, transform.finish(computed), transform.name)
     return tuple(fitted), graphs
 
 
 def compute_chunks(
-    transform: Transform, graphs: PackedGraphs, *, cache: Path | None, workers: int, progress: Progress | None
+    transform: Transform, graphs: PackedGraphs, cache: Path | None, workers: int, progress: Progress | None
 ) -> Structures:
     """What `Transform.compute` gives for all graphs, from the cache where it holds that."""
-    check_workers(workers)
     bare = only_graphs(graphs)
     if cache is None:
         return _compute(transform.name, transform.compute, bare, workers, progress)
@@ -146,28 +135,21 @@ def check_writable(folder: Path) -> None:
 Compute = Callable[[PackedGraphs], Structures]
 
 
-def check_workers(workers: int) -> None:
-    """Raise unless there is a process to work."""
+def _compute(name: str, compute: Compute, graphs: PackedGraphs, workers: int, progress: Progress | None) -> Structures:
     if workers < 1:
         raise DataError(f"'workers' must be >= 1 (got {workers})")
-
-
-def _compute(name: str, compute: Compute, graphs: PackedGraphs, workers: int, progress: Progress | None) -> Structures:
     count = len(graphs)
+    if not count:
+        return compute(graphs)
     size = min(CHUNK, -(-count // workers))
-    starts = range(0, count, size) if count else ()
-    chunks = (take_graphs(graphs, np.arange(start, min(start + size, count))) for start in starts)
+    chunks = (take_graphs(graphs, np.arange(start, min(start + size, count))) for start in range(0, count, size))
+    if workers == 1:
+        found: Iterable[Structures] = map(compute, chunks)
+    else:
+        found = Parallel(n_jobs=workers, return_as="generator")(delayed(compute)(chunk) for chunk in chunks)
     results = []
-    for done, result in enumerate(_run(compute, chunks, workers), start=1):
+    for done, result in enumerate(found, start=1):
         results.append(result)
         if progress:
             progress(name, min(done * size, count), count)
-    return join_structures(results) if results else compute(graphs)
-
-
-def _run(compute: Compute, chunks: Iterator[PackedGraphs], workers: int) -> Iterator[Structures]:
-    if workers == 1:
-        return map(compute, chunks)
-    tasks = (delayed(compute)(chunk) for chunk in chunks)
-    results: Iterator[Structures] = Parallel(n_jobs=workers, return_as="generator")(tasks)
-    return results
+    return join_structures(results)

@@ -10,7 +10,7 @@ import numpy as np
 from policylearn.data.packed import Array, DataError, PackedGraphs
 from policylearn.data.structures import REAL_COLUMNS
 from policylearn.data.transforms.base import Structures, Transform, columns_of_nodes, register
-from policylearn.data.transforms.dense import DenseGroup, closed_walks, per_node
+from policylearn.data.transforms.dense import DenseGroup, per_node
 
 
 @register
@@ -21,7 +21,7 @@ class WalkEncoding(Transform):
     A node without edges gets zeros; an edge that stands twice is walked twice as often.
 
     Args:
-        steps: how many probabilities per node.
+        steps: how many columns per node.
         into: the structure that gets them.
     """
 
@@ -31,7 +31,7 @@ class WalkEncoding(Transform):
 
     def __post_init__(self) -> None:
         if self.steps < 1:
-            raise DataError(f"walk_encoding: 'steps' must be >= 1 (got {self.steps})")
+            raise DataError(f"{self.name}: 'steps' must be >= 1 (got {self.steps})")
 
     def compute(self, graphs: PackedGraphs) -> Structures:
         """One column per step, ``(N, steps)``."""
@@ -44,24 +44,29 @@ class WalkEncoding(Transform):
 
 @register
 @dataclass(frozen=True)
-class ClosedWalkCounts(Transform):
-    r"""The terms of the subgraph centrality, :math:`(A^k)_{vv} / k!` for k = 1, 2, ...
-
-    Args:
-        steps: how many terms per node.
-        into: the structure that gets them.
-    """
+class ClosedWalkCounts(WalkEncoding):
+    r"""The terms of the subgraph centrality, :math:`(A^k)_{vv} / k!` for k = 1, 2, ..."""
 
     name: ClassVar[str] = "closed_walk_counts"
-    steps: int = 16
-    into: str = REAL_COLUMNS
 
-    def __post_init__(self) -> None:
-        if self.steps < 1:
-            raise DataError(f"closed_walk_counts: 'steps' must be >= 1 (got {self.steps})")
+    def _returns(self, group: DenseGroup) -> Array:
+        factorial: Array = np.cumprod(np.arange(1, self.steps + 1, dtype=np.float64))
+        return closed_walks(group.adjacency, self.steps) / factorial
 
-    def compute(self, graphs: PackedGraphs) -> Structures:
-        """One column per length of the walks, ``(N, steps)``."""
-        factorial = np.cumprod(np.arange(1, self.steps + 1, dtype=np.float64))
-        counts = per_node(graphs, self.steps, lambda group: closed_walks(group.adjacency, self.steps) / factorial)
-        return columns_of_nodes(counts, self.into)
+
+def closed_walks(matrix: Array, steps: int) -> Array:
+    r"""The diagonals of the powers :math:`M^1, \ldots, M^{steps}`, from half as many products.
+
+    Shapes:
+        matrix ``(g, m, m)`` -> ``(g, m, steps)``.
+    """
+    diagonals = np.empty((*matrix.shape[:2], steps))
+    diagonals[..., 0] = matrix.diagonal(axis1=1, axis2=2)
+    power = matrix
+    for step in range(2, steps + 1, 2):
+        diagonals[..., step - 1] = (power * power.transpose(0, 2, 1)).sum(-1)
+        if step < steps:
+            following = power @ matrix
+            diagonals[..., step] = (power * following.transpose(0, 2, 1)).sum(-1)
+            power = following
+    return diagonals

@@ -5,42 +5,30 @@ Both are of Bevilacqua et al., ICLR 2022, on a copy per node or on T drawn ones;
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any, Literal
 
 import torch
 from torch import Tensor, nn
 
-from policylearn.bags import (
-    MAX_ROWS,
-    BagKind,
-    Graphs,
-    Selection,
-    check_rows,
-    mark_nodes,
-    pieces,
-    rows_of_copies,
-    whole_copies,
-)
-from policylearn.models.protocol import AnyBatch, mean_loss
-from policylearn.models.registry import Inputs, System, register
-from policylearn.nn import (
-    MLP,
-    CopiesThenNodes,
-    CopyPool,
-    GINForm,
-    MarkedInput,
-    NormedGIN,
-    dtype_of,
-    group_mean,
-    segment_sum,
-)
+from policylearn.bags import MAX_ROWS, Bag, BagKind, Graphs, Selection, check_rows, mark_nodes, pieces, whole_copies
+from policylearn.models.protocol import AnyBatch, PlainModel
+from policylearn.models.registry import Inputs, LayerSettings, System, register
+from policylearn.nn.convs import GINForm, NormedGIN
+from policylearn.nn.encoders import dtype_of
+from policylearn.nn.features import Features, NodeEncoder, node_numbers, node_width
+from policylearn.nn.norms import MLP
+from policylearn.nn.readouts import CopiesThenNodes, CopyPool
+from policylearn.nn.segments import group_mean, segment_sum
 from policylearn.policies import FullPolicy, Policy, RandomPolicy
-from policylearn.settings.schema import DropShare, NotNegative, Positive, Seed, Settings
+from policylearn.settings.schema import DropShare, NotNegative, Positive, Seed
 
 
-class CopySettings(Settings, frozen=True):
+class CopySettings(LayerSettings, frozen=True):
     """What DS-GNN, DSS-GNN and SUN have in common."""
 
+    layers: Positive = 5
+    channels: Positive = 300
     form: GINForm = "ogb"
     """The authors' layers for which data: 'zinc', 'ogb' (twice as wide inside) or 'tu' (no edge features)."""
     bag: BagKind = "ego+"
@@ -48,10 +36,6 @@ class CopySettings(Settings, frozen=True):
     ('deleted'), or all, with the root marked ('marked')."""
     hops: NotNegative = 2
     """How far ego nets reach; 3 on ZINC."""
-    layers: Positive = 5
-    """Number of layers."""
-    channels: Positive = 300
-    """C, width of every layer."""
     max_rows: Positive = MAX_ROWS
     """Rows (node and copy) held at once; more are refused, or by DS-GNN at inference taken in pieces."""
 
@@ -89,11 +73,27 @@ class RandomDSSGNNSettings(CopySettings, frozen=True):
     """Of the draws in evaluation."""
 
 
-class CopyNetwork(nn.Module):
-    """What models over copies share: whose copies, how they are made, and their input."""
+class MarkedInput(nn.Module):
+    """``[marks, features]`` of every row, ``(R, width)``; marks are not embedded.
 
-    depends_on_batch = False
-    objective = mean_loss
+    Category ids are embedded in C channels (the sum of one embedding per column). Nodes with numbers alone keep them as
+    they are, and nodes with nothing have a constant 1.
+    """
+
+    def __init__(self, features: Features, channels: int, marks: int) -> None:
+        super().__init__()
+        self.features = features
+        self.node_encoder = NodeEncoder(features, channels) if features.categorical else None
+        self.width = marks + (channels if features.categorical else node_width(features))
+
+    def forward(self, graphs: Graphs, bag: Bag) -> Tensor:
+        dtype, encoder = bag.marks.dtype, self.node_encoder
+        nodes = node_numbers(graphs, self.features, dtype) if encoder is None else encoder(graphs).to(dtype)
+        return torch.cat([bag.marks, bag.spread(nodes)], dim=1)
+
+
+class CopyNetwork(PlainModel):
+    """What DS-GNN, DSS-GNN and SUN share: whose copies, how they are made, and their input."""
 
     def __init__(self, settings: CopySettings, inputs: Inputs, policy: Policy) -> None:
         super().__init__()
@@ -101,12 +101,19 @@ class CopyNetwork(nn.Module):
         self.input = MarkedInput(inputs.node_features, settings.channels, marks=2 if self.rule.mark else 0)
         self.max_rows = settings.max_rows
 
+    def check(self, graphs: Graphs, selection: Selection) -> None:
+        """Raise a `RowLimitError` where the copies have more rows than are allowed."""
+        check_rows(self.rule.num_rows(graphs, selection), self.max_rows, self.input.width)
+
+    def copies(self, graphs: Graphs, selection: Selection) -> Bag:
+        """The copies of the picks."""
+        return self.rule(graphs, selection, dtype=dtype_of(self), unmarked=False)
+
 
 class CopyModel(CopyNetwork):
     """A model over copies of picked nodes: a policy picks, `predict` looks."""
 
     def forward(self, batch: AnyBatch, *, generator: torch.Generator | None = None) -> Tensor:
-        """See `GraphModel`, ``(G, outputs)``."""
         graphs = Graphs.of(batch)
         return self.predict(graphs, self.select(graphs, generator=generator))
 
@@ -136,84 +143,76 @@ class DSGNN(CopyModel):
         self.dropout = nn.Dropout(settings.dropout)
         self.last_relu, self.mean_of_nodes, self.concat = form != "ogb", form == "ogb", settings.jumping == "concat"
         vector = sum(widths) if self.concat else widths[-1]
-        set_network = PooledAtTheEnd if form == "zinc" else PooledInEveryLayer
-        self.set = set_network(vector, settings.set_channels)
+        self.set = SetNetwork(vector, settings.set_channels, at_end=form == "zinc")
         self.head = MLP(settings.set_channels[-1], 2 * settings.set_channels[-1], inputs.outputs)
 
     def predict(self, batch: AnyBatch, selection: Selection) -> Tensor:
         """See `CopyModel`; without gradients copies go through in pieces."""
         graphs = Graphs.of(batch)
         if self.training or torch.is_grad_enabled():
-            check_rows(rows_of_copies(graphs, selection), self.max_rows, self.input.width)
+            self.check(graphs, selection)
             parts = [self.copy_vectors(graphs, selection)]
         else:
             cut = pieces(graphs, selection, self.max_rows, unmarked=False)
             parts = [self.copy_vectors(graphs, piece) for piece, _ in cut]
         vectors, graph = torch.cat([one for one, _ in parts]), torch.cat([of for _, of in parts])
-        output: Tensor = self.head(self.set(vectors, graph, graphs.num_graphs))
-        return output
+        return self.head(self.set(vectors, graph, graphs.num_graphs))
 
     def copy_vectors(self, graphs: Graphs, selection: Selection) -> tuple[Tensor, Tensor]:
         """One vector per copy, and the graph that it is of, ``(S, C)`` and ``(S,)``."""
-        bag = self.rule(graphs, selection, dtype=dtype_of(self), unmarked=False)
+        bag = self.copies(graphs, selection)
         states = [self.input(graphs, bag)]  # (R, D)
         for depth, layer in enumerate(self.layers, start=1):
             h = layer(states[-1], bag, graphs.edge_attr)  # (R, C)
             h = torch.relu(h) if depth < len(self.layers) or self.last_relu else h
             states.append(self.dropout(h))
         rows = torch.cat(states, dim=1) if self.concat else states[-1]
-        vectors = segment_sum(rows, bag.copy, len(bag.roots))  # (R, C) -> (S, C)
-        if self.mean_of_nodes:
-            vectors = vectors / graphs.sizes.index_select(0, bag.graph_of_copy).unsqueeze(1).to(vectors.dtype)
-        return vectors, bag.graph_of_copy
+        pool = group_mean if self.mean_of_nodes else segment_sum  # every copy has all nodes
+        return pool(rows, bag.copy, len(bag.roots)), bag.graph_of_copy
 
 
-class PooledInEveryLayer(nn.Module):
-    """``v = elu(own(v) + pooled(mean of v))`` for every width, then the mean; copies see each other."""
+class SetNetwork(nn.Module):
+    """From the vectors of copies to one per graph, ``(S, C) -> (G, C')``.
 
-    def __init__(self, inputs: int, channels: tuple[int, ...]) -> None:
+    ``v = elu(own(v) + pooled(mean of v))`` for every width, then the mean. With ``at_end``, as on ZINC, ``elu(own(v))``
+    for every width, the mean, then ``elu(pooled(v))`` for every width.
+    """
+
+    def __init__(self, inputs: int, channels: tuple[int, ...], *, at_end: bool) -> None:
         super().__init__()
-        widths = list(zip((inputs, *channels[:-1]), channels, strict=True))
-        self.own = nn.ModuleList(nn.Linear(a, b) for a, b in widths)
-        self.pooled = nn.ModuleList(nn.Linear(a, b) for a, b in widths)
-
-    def forward(self, vectors: Tensor, graph: Tensor, num_graphs: int) -> Tensor:
-        """Pool copies, ``(S, C) -> (G, C')``."""
-        for own, pooled in zip(self.own, self.pooled, strict=True):
-            mean = group_mean(vectors, graph, num_graphs)
-            vectors = nn.functional.elu(own(vectors) + pooled(mean).index_select(0, graph))
-        return group_mean(vectors, graph, num_graphs)
-
-
-class PooledAtTheEnd(nn.Module):
-    """``elu(own(v))`` for every width, the mean, then ``elu(pooled(v))`` for every width; widths must be equal."""
-
-    def __init__(self, inputs: int, channels: tuple[int, ...]) -> None:
-        super().__init__()
-        if len(set(channels)) > 1:
+        if at_end and len(set(channels)) > 1:
             raise ValueError(f"'set_channels' of form 'zinc' must be equal (got {channels}); use form 'ogb' or 'tu'")
-        self.own = nn.ModuleList(nn.Linear(a, b) for a, b in zip((inputs, *channels[:-1]), channels, strict=True))
-        self.pooled = nn.ModuleList(nn.Linear(width, width) for width in channels)
+        widths = list(pairwise((inputs, *channels)))
+        self.own = nn.ModuleList(nn.Linear(a, b) for a, b in widths)
+        self.pooled = nn.ModuleList(nn.Linear(b if at_end else a, b) for a, b in widths)
+        self.at_end = at_end
 
     def forward(self, vectors: Tensor, graph: Tensor, num_graphs: int) -> Tensor:
-        """Pool copies, ``(S, C) -> (G, C')``."""
-        for own in self.own:
-            vectors = nn.functional.elu(own(vectors))
-        pools = group_mean(vectors, graph, num_graphs)
-        for pooled in self.pooled:
-            pools = nn.functional.elu(pooled(pools))
-        return pools
+        for own, pooled in zip(self.own, self.pooled, strict=True):
+            new = own(vectors)
+            if not self.at_end:
+                new = new + pooled(group_mean(vectors, graph, num_graphs)).index_select(0, graph)
+            vectors = nn.functional.elu(new)
+        means = group_mean(vectors, graph, num_graphs)
+        for pooled in self.pooled if self.at_end else ():
+            means = nn.functional.elu(pooled(means))
+        return means
 
 
 class DSSLayer(nn.Module):
-    r"""One layer: the copy's own message passing, and one that all copies share.
+    r"""One layer: the copy's own message passing, and one that all copies share, ``(R, D) -> (R, C)``.
 
     .. math:: h'_{sv} = \mathrm{relu}(\mathrm{own}(h_s)_v + \mathrm{shared}(m)_v), \quad m_v = \mathrm{mean}_s\, h_{sv}
     """
 
-    def __init__(self, own: NormedGIN, shared: NormedGIN) -> None:
+    def __init__(self, form: GINForm, inputs: int, channels: int, edges: Features) -> None:
         super().__init__()
-        self.own, self.shared, self.pool = own, shared, CopyPool("mean")
+        self.own, self.shared = (NormedGIN(form, inputs, channels, edges) for _ in range(2))
+        self.pool = CopyPool("mean")
+
+    def forward(self, h: Tensor, bag: Bag, original: Bag, edge_attr: Tensor | None) -> Tensor:
+        shared = self.shared(self.pool(h, bag), original, edge_attr)  # (N, C)
+        return torch.relu(self.own(h, bag, edge_attr) + bag.spread(shared))
 
 
 class DSSGNN(CopyModel):
@@ -223,29 +222,20 @@ class DSSGNN(CopyModel):
         super().__init__(settings, inputs, policy)
         channels = settings.channels
         widths = [self.input.width] + [channels] * (settings.layers - 1)
-
-        def stream(width: int) -> NormedGIN:
-            return NormedGIN(settings.form, width, channels, inputs.edge_features)
-
-        self.layers = nn.ModuleList(DSSLayer(stream(width), stream(width)) for width in widths)
+        self.layers = nn.ModuleList(DSSLayer(settings.form, width, channels, inputs.edge_features) for width in widths)
         self.readout = CopiesThenNodes("mean", "mean")
         self.head = MLP(channels, 2 * channels, inputs.outputs)
 
     def predict(self, batch: AnyBatch, selection: Selection) -> Tensor:
-        """See `CopyModel`."""
         graphs = Graphs.of(batch)
-        check_rows(rows_of_copies(graphs, selection), self.max_rows, self.input.width)
-        bag = self.rule(graphs, selection, dtype=dtype_of(self), unmarked=False)
+        self.check(graphs, selection)
+        bag = self.copies(graphs, selection)
         original = mark_nodes(graphs, Selection.nothing(graphs.ptr))  # the graph itself, as a bag of one copy
         h = self.input(graphs, bag)  # (R, D)
         for layer in self.layers:
-            assert isinstance(layer, DSSLayer)
-            mean = layer.pool.finish(layer.pool.part(h, bag))  # (R, C) -> (N, C)
-            shared = layer.shared(mean, original, graphs.edge_attr)
-            h = torch.relu(layer.own(h, bag, graphs.edge_attr) + bag.spread(shared))
+            h = layer(h, bag, original, graphs.edge_attr)
         # Every copy has all nodes, so that means over nodes and copies may be taken in either order.
-        output: Tensor = self.head(self.readout(h, bag, graphs))
-        return output
+        return self.head(self.readout(h, bag, graphs))
 
 
 PIECES = "training holds n rows per node; inference takes them in pieces"

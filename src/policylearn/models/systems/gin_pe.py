@@ -9,28 +9,19 @@ from torch import Tensor, nn
 from torch.nn import functional
 from torch_geometric.nn.aggr import Set2Set
 
-from policylearn.bags import Graphs
-from policylearn.models.protocol import AnyBatch, mean_loss
-from policylearn.models.registry import Inputs, System, TransformSpec, register
-from policylearn.nn import (
-    RowBatchNorm,
-    neighbour_sum,
-    node_numbers,
-    node_width,
-)
-from policylearn.settings.schema import DropShare, Positive, Settings
+from policylearn.bags import Graphs, attached
+from policylearn.models.protocol import AnyBatch, PlainModel
+from policylearn.models.registry import Inputs, LayerSettings, System, TransformSpec, register
+from policylearn.nn import RowBatchNorm, neighbour_sum, node_numbers, node_width, sequence
+from policylearn.settings.schema import DropShare, Positive
 
 WALKS, LAPLACIAN = "walk_encoding", "laplacian_encoding"
 """The structures of these names, of the transforms of the same names."""
 
 
-class EncodedGINSettings(Settings, frozen=True):
+class EncodedGINSettings(LayerSettings, frozen=True):
     """The baseline on Alchemy."""
 
-    layers: Positive = 6
-    """Number of layers."""
-    channels: Positive = 64
-    """Width C."""
     walk_steps: Positive = 20
     """Columns of the walk encoding."""
     eigenvectors: Positive = 4
@@ -43,30 +34,14 @@ class EncodedGINSettings(Settings, frozen=True):
     """Behind each layer."""
 
 
-class EncodingMLP(nn.Module):
-    """Linear map, relu, linear map without bias, behind a batch norm where that is wanted.
-
-    Args:
-        inputs: columns of the encoding.
-        channels: P.
-        norm: whether a batch norm comes first.
-    """
-
-    def __init__(self, inputs: int, channels: int, *, norm: bool) -> None:
-        super().__init__()
-        self.norm = RowBatchNorm(inputs) if norm else None
-        self.lin1 = nn.Linear(inputs, 2 * channels)
-        self.lin2 = nn.Linear(2 * channels, channels, bias=False)
-
-    def forward(self, encoding: Tensor) -> Tensor:
-        """Encode, ``(N, K) -> (N, P)``."""
-        rows = encoding if self.norm is None else self.norm(encoding)
-        out: Tensor = self.lin2(torch.relu(self.lin1(rows)))
-        return out
+def encoding_mlp(inputs: int, channels: int, **first: nn.Module) -> nn.Sequential:
+    """Linear map, relu, linear map without bias, behind what comes first, ``(N, K) -> (N, P)``."""
+    lin1, lin2 = nn.Linear(inputs, 2 * channels), nn.Linear(2 * channels, channels, bias=False)
+    return sequence(**first, lin1=lin1, relu=nn.ReLU(), lin2=lin2)
 
 
 class GINLayer(nn.Module):
-    r"""A GIN layer with gelu.
+    r"""A GIN layer with gelu, ``(N, C) -> (N, C)``.
 
     .. math::
         y = \mathrm{lin2}(\mathrm{gelu}(\mathrm{lin1}((1 + \epsilon) x + \textstyle\sum_u x_u))), \quad
@@ -80,20 +55,16 @@ class GINLayer(nn.Module):
         self.norm, self.dropout = RowBatchNorm(channels), dropout
 
     def forward(self, states: Tensor, graphs: Graphs) -> Tensor:
-        """Pass messages, ``(N, C) -> (N, C)``."""
         summed = (1 + self.eps) * states + neighbour_sum(states, graphs.adjacency)
         new = functional.gelu(self.norm(self.lin2(functional.gelu(self.lin1(summed)))))
         return (states + functional.dropout(new, self.dropout, self.training)) / sqrt(2)
 
 
-class EncodedGIN(nn.Module):
+class EncodedGIN(PlainModel):
     """GIN over types, walk encoding and Laplacian encoding of the nodes; edge features are not read.
 
     Eigenvectors are known up to their signs: each training step flips those of whole columns at random.
     """
-
-    depends_on_batch = False
-    objective = mean_loss
 
     def __init__(self, settings: EncodedGINSettings, inputs: Inputs) -> None:
         super().__init__()
@@ -105,12 +76,13 @@ class EncodedGIN(nn.Module):
             )
         self.node_features = inputs.node_features
         self.node_encoder = nn.Linear(node_width(inputs.node_features), channels - 2 * encoding_channels)
-        self.lap = EncodingMLP(settings.eigenvectors, encoding_channels, norm=False)
-        self.rw = EncodingMLP(settings.walk_steps, encoding_channels, norm=True)
+        self.eigenvectors, steps = settings.eigenvectors, settings.walk_steps
+        self.lap = encoding_mlp(self.eigenvectors, encoding_channels)
+        self.rw = encoding_mlp(steps, encoding_channels, norm=RowBatchNorm(steps))
         self.layers = nn.ModuleList(GINLayer(channels, settings.dropout) for _ in range(settings.layers))
         self.set2set = Set2Set(channels, settings.set2set_steps)
-        lin1 = nn.Linear(2 * channels, 2 * channels)
-        self.head = nn.ModuleDict({"lin1": lin1, "lin2": nn.Linear(2 * channels, inputs.outputs, bias=False)})
+        lin1, lin2 = nn.Linear(2 * channels, 2 * channels), nn.Linear(2 * channels, inputs.outputs, bias=False)
+        self.head = sequence(lin1=lin1, relu=nn.ReLU(), lin2=lin2)
 
     def forward(self, batch: AnyBatch, *, generator: torch.Generator | None = None) -> Tensor:
         """Predict, ``(G, outputs)``; in training with eigenvectors of random sign."""
@@ -120,22 +92,20 @@ class EncodedGIN(nn.Module):
     def draw_signs(self, graphs: Graphs, generator: torch.Generator | None = None) -> Tensor:
         """A sign for each eigenvector, the same in all graphs, ``(k,)``."""
         device = graphs.batch.device if generator is None else generator.device
-        positive = torch.rand(self.lap.lin1.in_features, generator=generator, device=device) < 0.5
+        positive = torch.rand(self.eigenvectors, generator=generator, device=device) < 0.5
         return (2.0 * positive - 1.0).to(graphs.batch.device)
 
     def predict(self, graphs: Graphs, signs: Tensor | None) -> Tensor:
         """Predict with signs that are handed in, ``(G, outputs)``."""
         dtype = self.node_encoder.weight.dtype
         types = self.node_encoder(node_numbers(graphs, self.node_features, dtype))
-        vectors = graphs.extras[LAPLACIAN].to(dtype)
+        vectors, walks = (attached(graphs, name, name).to(dtype) for name in (LAPLACIAN, WALKS))
         if signs is not None:
             vectors = vectors * signs.to(dtype)
-        states = torch.cat([types, self.lap(vectors), self.rw(graphs.extras[WALKS].to(dtype))], dim=1)
+        states = torch.cat([types, self.lap(vectors), self.rw(walks)], dim=1)
         for layer in self.layers:
             states = layer(states, graphs)
-        hidden = torch.relu(self.head["lin1"](self.set2set(states, graphs.batch, dim_size=graphs.num_graphs)))
-        output: Tensor = self.head["lin2"](hidden)
-        return output
+        return self.head(self.set2set(states, graphs.batch, dim_size=graphs.num_graphs))
 
 
 def transforms(settings: EncodedGINSettings, inputs: Inputs) -> list[TransformSpec]:

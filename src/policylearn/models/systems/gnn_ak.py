@@ -8,21 +8,14 @@ import torch
 from torch import Tensor, nn
 
 from policylearn.bags import MAX_ROWS, Bag, Graphs, attached, attached_ego_nets, check_rows
-from policylearn.models.protocol import AnyBatch, mean_loss
-from policylearn.models.registry import Inputs, System, TransformSpec, register
-from policylearn.nn import (
-    EdgeTerm,
-    Features,
-    NodeEncoder,
-    RowBatchNorm,
-    build_edge_encoder,
-    gine_sum,
-    group_mean,
-    require_edges,
-    segment_sum,
-)
+from policylearn.models.protocol import PlainModel
+from policylearn.models.registry import Inputs, LayerSettings, System, TransformSpec, register
+from policylearn.nn.features import EdgeTerm, Features, NodeEncoder, build_edge_encoder
+from policylearn.nn.norms import RowBatchNorm, sequence
+from policylearn.nn.segments import group_pool
+from policylearn.nn.sums import gine_sum
 from policylearn.settings import NodePooling
-from policylearn.settings.schema import DropShare, NotNegative, Positive, Settings
+from policylearn.settings.schema import DropShare, NotNegative, Positive
 
 StatePart = Literal["centroid", "subgraph", "context"]
 Joining = Literal["concat", "add"]
@@ -31,13 +24,12 @@ HOPS_KNOWN = 20
 """Rows of the table of distances; the first is kept for pairs without a path, of which ego nets have none."""
 
 
-class GNNAKSettings(Settings, frozen=True):
+class GNNAKSettings(LayerSettings, frozen=True):
     """GNN-AK as published for ZINC: 521,095 weights there; a width of 124 stays below 500,000."""
 
-    channels: Positive = 128
-    """Width C."""
     layers: Positive = 6
     """Outer layers."""
+    channels: Positive = 128
     inner_layers: Positive = 1
     """Layers inside the ego nets."""
     hops: NotNegative = 3
@@ -56,6 +48,7 @@ class GNNAKSettings(Settings, frozen=True):
     """Rows (root and node) of a batch that are too many to hold."""
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if self.hop_channels and not 0 <= self.hops < HOPS_KNOWN - 1:
             raise ValueError(f"'hops' must be < {HOPS_KNOWN - 1} where distances are embedded (got {self.hops})")
 
@@ -64,9 +57,7 @@ class GNNAKPlusSettings(GNNAKSettings, frozen=True):
     """GNN-AK+ as published for ZINC: 924,679 weights there; a width of 90 stays below 500,000."""
 
     hop_channels: NotNegative = 16
-    """Width of the embedded distance to the root, which gates read as well; 0 leaves both out."""
     parts: tuple[StatePart, ...] = ("centroid", "subgraph", "context")
-    """What a node's state is made of."""
 
 
 class InnerLayer(nn.Module):
@@ -74,32 +65,20 @@ class InnerLayer(nn.Module):
 
     def __init__(self, channels: int, dropout: float) -> None:
         super().__init__()
-        self.eps = nn.Parameter(torch.zeros(1))
-        self.lin1 = nn.Linear(channels, channels, bias=False)
-        self.norm1 = RowBatchNorm(channels)
-        self.lin2 = nn.Linear(channels, channels, bias=False)
-        self.norm2 = RowBatchNorm(channels)
-        self.dropout = nn.Dropout(dropout)
+        self.eps, self.dropout = nn.Parameter(torch.zeros(1)), nn.Dropout(dropout)
+        self.lin1, self.norm1 = nn.Linear(channels, channels, bias=False), RowBatchNorm(channels)
+        self.lin2, self.norm2 = nn.Linear(channels, channels, bias=False), RowBatchNorm(channels)
 
     def forward(self, rows: Tensor, bag: Bag, edges: EdgeTerm) -> Tensor:
-        """Pass messages, ``(R, D) -> (R, D)``."""
         summed = gine_sum(rows, bag, 1 + self.eps, edges.values, edges.index)
         new = self.lin2(torch.relu(self.norm1(self.lin1(summed))))
-        out: Tensor = self.dropout(torch.relu(self.norm2(new))) + rows
-        return out
+        return self.dropout(torch.relu(self.norm2(new))) + rows
 
 
-class Transformed(nn.Module):
+def transformed(channels: int, dropout: float) -> nn.Sequential:
     """``relu(BN(W dropout(t)))`` of each row, before rows are pooled."""
-
-    def __init__(self, channels: int, dropout: float) -> None:
-        super().__init__()
-        self.dropout, self.lin = nn.Dropout(dropout), nn.Linear(channels, channels, bias=False)
-        self.norm = RowBatchNorm(channels)
-
-    def forward(self, rows: Tensor) -> Tensor:
-        """Map, ``(R, C) -> (R, C)``."""
-        return torch.relu(self.norm(self.lin(self.dropout(rows))))
+    lin, norm = nn.Linear(channels, channels, bias=False), RowBatchNorm(channels)
+    return sequence(dropout=nn.Dropout(dropout), lin=lin, norm=norm, relu=nn.ReLU())
 
 
 class AKLayer(nn.Module):
@@ -111,9 +90,11 @@ class AKLayer(nn.Module):
         wide, parts = channels + hop_channels, settings.parts
         self.parts, self.combine, self.pool, self.hop_channels = parts, settings.combine, settings.pool, hop_channels
         self.has_edges = edge_features.present  # one learned vector stands for all edges that come with nothing
-        self.edges = build_edge_encoder(edge_features if edge_features.present else Features((1,)), wide)
+        edges = build_edge_encoder(edge_features if edge_features.present else Features((1,)), wide)
+        assert edges is not None
+        self.edges = edges
         self.inner = nn.ModuleList(InnerLayer(wide, dropout) for _ in range(settings.inner_layers))
-        self.transforms = nn.ModuleDict({part: Transformed(channels, dropout) for part in parts if part != "centroid"})
+        self.transforms = nn.ModuleDict({part: transformed(channels, dropout) for part in parts if part != "centroid"})
         if hop_channels:
             self.hops = nn.Embedding(HOPS_KNOWN, hop_channels)
             self.narrow = nn.Linear(wide, channels)
@@ -128,7 +109,8 @@ class AKLayer(nn.Module):
         hops = self.hops(bag.marks[:, 0].long() + 1) if self.hop_channels else None
         if hops is not None:
             rows = torch.cat([rows, hops], dim=1)  # (R, C) -> (R, D)
-        edges = self._edge_term(graphs)
+        attr = graphs.edge_attr if self.has_edges else graphs.edge_index.new_zeros(graphs.edge_index.shape[1], 1)
+        edges = self.edges(attr)
         for layer in self.inner:
             rows = layer(rows, bag, edges)
         if hops is not None:
@@ -136,8 +118,7 @@ class AKLayer(nn.Module):
         parts = [self._part(part, rows, hops, bag) for part in self.parts]
         if self.combine == "add":
             return torch.stack(parts).sum(0)
-        out: Tensor = self.out(self.dropout(torch.cat(parts, dim=1)))
-        return out
+        return self.out(self.dropout(torch.cat(parts, dim=1)))
 
     def _part(self, part: str, rows: Tensor, hops: Tensor | None, bag: Bag) -> Tensor:
         """One part of each node's state, ``(R, C) -> (N, C)``."""
@@ -148,20 +129,11 @@ class AKLayer(nn.Module):
         if part == "centroid":
             return rows  # in the order of nodes, as all rows are
         group = bag.root if part == "subgraph" else bag.node
-        return pooled(rows, group, bag.num_nodes, self.pool)
-
-    def _edge_term(self, graphs: Graphs) -> EdgeTerm:
-        attr = graphs.edge_attr if self.has_edges else graphs.edge_index.new_zeros(graphs.edge_index.shape[1], 1)
-        assert self.edges is not None
-        term: EdgeTerm = self.edges(require_edges(attr))
-        return term
+        return group_pool(rows, group, bag.num_nodes, self.pool)
 
 
-class GNNAK(nn.Module):
+class GNNAK(PlainModel):
     """GNN-AK, and with ``hop_channels`` GNN-AK+; every node's ego net is a copy of its own."""
-
-    depends_on_batch = False
-    objective = mean_loss
 
     def __init__(self, settings: GNNAKSettings, inputs: Inputs) -> None:
         super().__init__()
@@ -171,26 +143,17 @@ class GNNAK(nn.Module):
         self.layers = nn.ModuleList(AKLayer(settings, inputs.edge_features) for _ in range(layers))
         self.norms = nn.ModuleList(RowBatchNorm(channels) for _ in range(layers))
         self.dropout = nn.Dropout(dropout)
-        self.lin1 = nn.Linear(channels, channels, bias=False)
-        self.norm = RowBatchNorm(channels)
+        self.lin1, self.norm = nn.Linear(channels, channels, bias=False), RowBatchNorm(channels)
         self.lin2 = nn.Linear(channels, inputs.outputs)
 
-    def forward(self, batch: AnyBatch, *, generator: torch.Generator | None = None) -> Tensor:
-        """Predict, ``(G, outputs)``."""
-        graphs = Graphs.of(batch)
+    def outputs(self, graphs: Graphs) -> Tensor:
         check_rows(len(attached(graphs, "ego_root", "ego_nets")), self.max_rows, self.width)
         bag = attached_ego_nets(graphs)
         h = self.node_encoder(graphs)
         for layer, norm in zip(self.layers, self.norms, strict=True):
             h = self.dropout(torch.relu(norm(layer(h, graphs, bag)))) + h
-        vector = self.dropout(pooled(h, graphs.batch, graphs.num_graphs, self.pool))
-        output: Tensor = self.lin2(torch.relu(self.norm(self.lin1(vector))))
-        return output
-
-
-def pooled(rows: Tensor, group: Tensor, count: int, how: NodePooling) -> Tensor:
-    """Sum or mean of each group's rows, ``(R, C) -> (count, C)``; every group has some."""
-    return (segment_sum if how == "sum" else group_mean)(rows, group, count)
+        vector = self.dropout(group_pool(h, graphs.batch, graphs.num_graphs, self.pool))
+        return self.lin2(torch.relu(self.norm(self.lin1(vector))))
 
 
 def transforms(settings: GNNAKSettings, inputs: Inputs) -> list[TransformSpec]:

@@ -8,20 +8,19 @@ from functools import partial
 import torch
 from torch import Tensor, nn
 
-from policylearn.bags import MAX_ROWS, Bag, Graphs, Selection, attached, check_rows, every_root, mark_nodes
-from policylearn.models.protocol import AnyBatch, mean_loss
-from policylearn.models.registry import Inputs, System, TransformSpec, register
-from policylearn.nn import MLP, Features, NodeEncoder, NormedMLP, RowBatchNorm, build_gin, segment_sum
-from policylearn.settings.schema import Positive, Settings
+from policylearn.bags import MAX_ROWS, Bag, Graphs, Selection, attached, check_rows, mark_nodes
+from policylearn.models.protocol import PlainModel
+from policylearn.models.registry import Inputs, LayerSettings, System, TransformSpec, register
+from policylearn.nn import MLP, Features, NodeEncoder, RowBatchNorm, build_gin, normed_mlp, segment_sum
+from policylearn.settings.schema import Positive
 
 
-class GNNSSWLSettings(Settings, frozen=True):
+class GNNSSWLSettings(LayerSettings, frozen=True):
     """The published runs on ZINC: 272,653 weights, with the pairs (v, v) 385,555."""
 
-    channels: Positive = 96
-    """Width C."""
     layers: Positive = 6
     """Number of layers, the pooling one not counted."""
+    channels: Positive = 96
     cap: Positive = 5
     """Distances from here on are one."""
     max_rows: Positive = MAX_ROWS
@@ -35,11 +34,8 @@ class Pairs:
     Args:
         within: the pairs with edges inside copies: v hears its neighbours, u stays.
         across: the same rows with edges between copies: u hears its neighbours, v stays.
-        turned: the row of the pair (v, u).
-        own: the row of the pair (v, v).
-
-    Shapes:
-        turned and own ``(R,)``.
+        turned: the row of the pair (v, u), ``(R,)``.
+        own: the row of the pair (v, v), ``(R,)``.
     """
 
     within: Bag
@@ -50,54 +46,45 @@ class Pairs:
     @staticmethod
     def of(graphs: Graphs) -> Pairs:
         """Every node is a root, and copies share the edges of their graph."""
-        within = mark_nodes(graphs, Selection(every_root(graphs)), unmarked=False)
+        within = mark_nodes(graphs, Selection.full(graphs.ptr), unmarked=False)
         local = within.node - graphs.ptr.index_select(0, within.graph_of_row)
         turned = within.row_ptr.index_select(0, within.root) + local
         own = within.row_ptr.index_select(0, within.node) + local
-        edges = within.row_adjacency
-        everyone = torch.arange(edges.num_edges, device=turned.device)
-        turned_edges = edges.induced(turned[edges.source], turned[edges.target], everyone, within.num_rows)
+        turned_edges = within.row_adjacency.with_rows(turned, within.num_rows)
         across = replace(within, adjacency=turned_edges, width=None, own_copy=within.copy)
         return Pairs(within, across, turned, own)
 
 
 class PairLayer(nn.Module):
-    r"""One layer over pairs.
+    r"""One layer over pairs, ``(R, C) -> (R, C)``.
 
     .. math::
         h'(u, v) = \mathrm{relu}(\mathrm{BN}(\mathrm{GINE}_{w \to v}\, h(u, w) + \mathrm{GINE}_{w \to u}\, h(w, v)
         + \mathrm{mlp}((1 + \epsilon)\, h(u, v) + h(v, v))))
 
-    Args:
-        channels: C.
-        edge_features: what edges come with.
-        own: whether there is the last term (GNN-SSWL+).
+    The last term is there with ``own`` (GNN-SSWL+).
     """
 
     def __init__(self, channels: int, edge_features: Features, *, own: bool) -> None:
         super().__init__()
         self.within = build_gin(channels, channels, edges=edge_features)
         self.across = build_gin(channels, channels, edges=edge_features)
-        self.own = NormedMLP(channels, channels) if own else None
+        self.own = normed_mlp(channels, channels) if own else None
         self.eps = nn.Parameter(torch.zeros(1)) if own else None
         self.norm = RowBatchNorm(channels)
 
     def forward(self, h: Tensor, pairs: Pairs, edge_attr: Tensor | None) -> Tensor:
-        """New states, ``(R, C) -> (R, C)``."""
         new = self.within(h, pairs.within, edge_attr) + self.across(h, pairs.across, edge_attr)
         if self.own is not None and self.eps is not None:
             new = new + self.own((1 + self.eps) * h + h.index_select(0, pairs.own))
         return torch.relu(self.norm(new))
 
 
-class GNNSSWL(nn.Module):
+class GNNSSWL(PlainModel):
     """GNN-SSWL, and with ``own`` GNN-SSWL+; pairs start from the node's features and the distance to the root.
 
     Where the official code fails, on graphs of several components, nodes without a path count as far apart.
     """
-
-    depends_on_batch = False
-    objective = mean_loss
 
     def __init__(self, settings: GNNSSWLSettings, inputs: Inputs, *, own: bool = True) -> None:
         super().__init__()
@@ -106,13 +93,11 @@ class GNNSSWL(nn.Module):
         self.node_encoder = NodeEncoder(inputs.node_features, channels)
         self.distances = nn.Embedding(settings.cap + 1, channels)
         self.layers = nn.ModuleList(PairLayer(channels, inputs.edge_features, own=own) for _ in layers)
-        self.pool = NormedMLP(channels, channels)
+        self.pool = normed_mlp(channels, channels)
         self.norm = RowBatchNorm(channels)
         self.head = MLP(channels, 2 * channels, inputs.outputs)
 
-    def forward(self, batch: AnyBatch, *, generator: torch.Generator | None = None) -> Tensor:
-        """Predict, ``(G, outputs)``."""
-        graphs = Graphs.of(batch)
+    def outputs(self, graphs: Graphs) -> Tensor:
         distance = attached(graphs, "pair_distance", "distances").flatten()
         check_rows(len(distance), self.max_rows, self.channels)
         pairs = Pairs.of(graphs)
@@ -126,8 +111,7 @@ class GNNSSWL(nn.Module):
         # Norms count a copy once for each of its nodes, as the official code does, so copies become rows again.
         rows = torch.relu(self.norm(self.pool(copies.index_select(0, bag.copy))))  # (N, C) -> (R, C)
         vector = segment_sum(rows, bag.graph_of_row, graphs.num_graphs) / (graphs.sizes**2).unsqueeze(1)
-        output: Tensor = self.head(vector)
-        return output
+        return self.head(vector)
 
 
 def transforms(settings: GNNSSWLSettings, inputs: Inputs) -> list[TransformSpec]:

@@ -2,73 +2,39 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 import torch
 from torch import Tensor, nn
 
 from policylearn.bags import Graphs
-from policylearn.models.protocol import AnyBatch, LossTerms, Objective, graph_costs, plain_objective
+from policylearn.models.protocol import AnyBatch, LossTerms, Objective, plain_objective
 from policylearn.models.registry import Inputs, System, register
+from policylearn.models.systems.mag_gnn_agent import (
+    MAGGNNSettings,
+    Replay,
+    TupleAgent,
+    evaluating,
+    normed_linear,
+    tuple_bag,
+    tuple_layers,
+)
 from policylearn.nn import NodeEncoder, segment_mean
-from policylearn.nn.tuple_layers import MarkEncoder, NormedLinear, tuple_bag, tuple_layers
-from policylearn.policies.tuple_agent import Replay, TupleAgent, evaluating
-from policylearn.settings.schema import NotNegative, Positive, Seed, Settings, Share
-
-Regime = Literal["simul", "ord", "pre"]
-Reward = Literal["error", "probability"]
-
-
-class MAGGNNSettings(Settings, frozen=True):
-    """The run on ZINC."""
-
-    tuples: Positive = 1
-    """m, tuples per graph."""
-    size: Positive = 2
-    """k, nodes of a tuple."""
-    moves: NotNegative = 2
-    """How often each tuple moves."""
-    layers: Positive = 6
-    """Of both networks."""
-    channels: Positive = 100
-    """Width C of both networks."""
-    regime: Regime = "simul"
-    """A step of each in turn, the predictor first and then the agent ('ord'), or the predictor alone ('pre')."""
-    predictor_steps: NotNegative = 0
-    """Steps of the predictor before those of the agent, in 'ord'."""
-    reward: Reward = "error"
-    """What a move brings: the fall of the loss, or the rise of the true class's probability."""
-    discount: Share = 0.9
-    """Of what comes after a move."""
-    random_until: NotNegative = 50_000
-    """Steps of the agent until which all of its moves are random."""
-    explore_until: NotNegative = 100_000
-    """Steps of the agent from which the fewest are."""
-    least_epsilon: Share = 0.02
-    """Share of random moves then."""
-    target_every: Positive = 5000
-    """Steps of the agent between two copies of its network."""
-    replay: NotNegative = 300
-    """Moves kept per graph (3,000,000 on ZINC's 10,000); 0 keeps none. A run that is resumed starts without any."""
-    seed: Seed = 0
-    """Of the first tuples in evaluation."""
 
 
 class TuplePredictor(nn.Module):
-    """From marked tuples to outputs: GINE over each, mean over tuples, mean over nodes."""
+    """From marked tuples to outputs, ``(m, k, G) -> (G, outputs)``: GINE over each, mean over tuples, then nodes."""
 
     def __init__(self, settings: MAGGNNSettings, inputs: Inputs) -> None:
         super().__init__()
         channels = settings.channels
-        self.marks, self.nodes = MarkEncoder(settings.size, channels), NodeEncoder(inputs.node_features, channels)
+        self.marks, self.nodes = normed_linear(settings.size, channels), NodeEncoder(inputs.node_features, channels)
         # The states of all layers are summed; each layer has an embedding of the edges.
         self.layers = tuple_layers(2 * channels, channels, settings.layers, inputs.edge_features, learn_eps=True)
-        self.out = NormedLinear(channels, channels)
-        self.hidden1, self.hidden2 = NormedLinear(channels, 2 * channels), NormedLinear(2 * channels, 2 * channels)
+        self.out = normed_linear(channels, channels, relu=nn.ReLU())
+        self.hidden1 = normed_linear(channels, 2 * channels, relu=nn.ReLU())
+        self.hidden2 = normed_linear(2 * channels, 2 * channels, relu=nn.ReLU())
         self.head = nn.Linear(2 * channels, inputs.outputs)
 
     def forward(self, graphs: Graphs, tuples: Tensor) -> Tensor:
-        """Predict, tuples ``(m, k, G) -> (G, outputs)``."""
         bag = tuple_bag(graphs, tuples, self.head.weight.dtype)
         states = torch.cat([self.marks(bag.marks), bag.spread(self.nodes(graphs))], dim=1)  # (R, 2C)
         seen = []
@@ -77,8 +43,7 @@ class TuplePredictor(nn.Module):
             seen.append(states)
         summed = torch.stack(seen).sum(0).view(graphs.num_nodes, len(tuples), -1)
         vectors = segment_mean(self.out(summed.mean(1)), graphs.batch, graphs.ptr)  # (N, m, C) -> (N, C) -> (G, C)
-        output: Tensor = self.head(self.hidden2(self.hidden1(vectors)))
-        return output
+        return self.head(self.hidden2(self.hidden1(vectors)))
 
 
 class MAGGNN(nn.Module):
@@ -94,28 +59,18 @@ class MAGGNN(nn.Module):
     def __init__(self, settings: MAGGNNSettings, inputs: Inputs) -> None:
         super().__init__()
         self.settings = settings
-        self.agent = TupleAgent(
-            settings.tuples,
-            settings.size,
-            settings.moves,
-            channels=settings.channels,
-            layers=settings.layers,
-            discount=settings.discount,
-            seed=settings.seed,
-        )
+        self.agent = TupleAgent(settings)
         self.predictor = TuplePredictor(settings, inputs)
         self.replay = Replay(settings.replay) if settings.replay else None
         self.register_buffer("steps", torch.zeros(2, dtype=torch.long))  # of the predictor, of the agent
 
     def forward(self, batch: AnyBatch, *, generator: torch.Generator | None = None) -> Tensor:
-        """Move tuples, then predict, ``(G, outputs)``."""
         graphs = Graphs.of(batch)
         return self.predict(graphs, self.agent.choose(graphs, generator=generator)[0])
 
     def predict(self, batch: AnyBatch, tuples: Tensor) -> Tensor:
         """Predict from tuples that are handed in, ``(m, k, G) -> (G, outputs)``."""
-        output: Tensor = self.predictor(Graphs.of(batch), tuples)
-        return output
+        return self.predictor(Graphs.of(batch), tuples)
 
     def objective(
         self, batch: AnyBatch, y: Tensor, terms: LossTerms, *, generator: torch.Generator | None = None
@@ -127,7 +82,7 @@ class MAGGNN(nn.Module):
         if self.training:
             self.steps[0] += 1
         tuples = self._tuples_of_predictor(graphs, generator)
-        return plain_objective(self.predict(graphs, tuples), y, terms, graphs.members)
+        return plain_objective(self.predict(graphs, tuples), y, terms, graphs)
 
     @property
     def agent_is_next(self) -> bool:
@@ -159,8 +114,8 @@ class MAGGNN(nn.Module):
         last, way = self.agent.choose(graphs, epsilon=self.epsilon, generator=generator)
         with evaluating(self.predictor):
             outputs = [self.predict(graphs, tuples) for tuples in (*(state for state, _ in way), last)]
-        known = [terms(one, y) for one in outputs]
-        costs = [graph_costs(values, there, graphs.members) for values, there in known]
+        steps = [plain_objective(one, y, terms, graphs) for one in outputs]
+        costs = [step.costs for step in steps]
         losses = []
         for (tuples, moves), before, after in zip(way, costs[:-1], costs[1:], strict=True):
             reward = before - after if self.settings.reward == "error" else (-after).exp() - (-before).exp()
@@ -174,20 +129,11 @@ class MAGGNN(nn.Module):
             self.steps[1] += 1
             if int(self.steps[1]) % self.settings.target_every == 0:
                 self.agent.refresh_target()
-        values, there = known[-1]
-        mean = values.sum() / there.sum().clamp(min=1)
         # Without moves there is nothing to learn; the sum keeps the loss attached to the weights all the same.
         loss = torch.stack(losses).mean() if losses else sum(w.sum() for w in self.selection_parameters()) * 0.0
-        return Objective(torch.as_tensor(loss), mean, outputs[-1], costs[-1])
+        return Objective(torch.as_tensor(loss), steps[-1].prediction_loss, outputs[-1], costs[-1])
 
 
-register(
-    System(
-        "mag-gnn",
-        "MAG-GNN, Q-learning over tuples of nodes (Kong et al. 2023)",
-        MAGGNNSettings,
-        MAGGNN,
-        random_in_evaluation=True,
-        note="evaluation starts from random tuples, drawn by 'seed'; there are no official numbers to compare with",
-    )
-)
+TITLE = "MAG-GNN, Q-learning over tuples of nodes (Kong et al. 2023)"
+NOTE = "evaluation starts from random tuples, drawn by 'seed'; there are no official numbers to compare with"
+register(System("mag-gnn", TITLE, MAGGNNSettings, MAGGNN, random_in_evaluation=True, note=NOTE))

@@ -8,22 +8,16 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from policylearn.bags import MAX_ROWS, Bag, Graphs, Selection, attached, check_rows, every_root, whole_copies
-from policylearn.models.protocol import AnyBatch, mean_loss
-from policylearn.models.registry import Inputs, System, TransformSpec, register
-from policylearn.nn import (
-    MLP,
-    EgoLabels,
-    Features,
-    NodeEncoder,
-    NodesThenCopies,
-    RowBatchNorm,
-    StreamLayer,
-    build_gin,
-    labelled_ego_nets,
-    segment_sum,
-)
-from policylearn.settings.schema import DropShare, NotNegative, Positive, Settings
+from policylearn.bags import MAX_ROWS, Bag, Graphs, Selection, attached, attached_ego_nets, check_rows, whole_copies
+from policylearn.models.protocol import PlainModel
+from policylearn.models.registry import Inputs, LayerSettings, System, TransformSpec, register
+from policylearn.nn.convs import build_gin
+from policylearn.nn.encoders import StreamLayer
+from policylearn.nn.features import Features, NodeEncoder
+from policylearn.nn.norms import MLP, RowBatchNorm, two_maps
+from policylearn.nn.readouts import NodesThenCopies
+from policylearn.nn.segments import segment_sum
+from policylearn.settings.schema import DropShare, NotNegative, Positive
 
 TYPE_CHANNELS = 8
 """Width of the embedded node type on ZINC; the type stands beside it as a plain number."""
@@ -31,41 +25,57 @@ TYPE_CHANNELS = 8
 NetPooling = Literal["mean", "root"]
 
 
-class NGNNSettings(Settings, frozen=True):
-    """The published run on ogbg-molhiv."""
+class EgoLabels(nn.Module):
+    r"""The labels of the rows of ego nets, ``(R, C)``: :math:`z[d + 1] + z[d' + 1] + (w r + b)`.
 
-    channels: Positive = 300
-    """Width C."""
-    layers: Positive = 6
-    """Number of layers."""
-    height: Positive = 4
+    d is the distance to the root; the second label repeats it where two edges or more lead nearer to the root, and is 0
+    elsewhere, which has a vector of its own; r is the resistance to the root.
+    """
+
+    def __init__(self, hops: int, channels: int, *, resistance: bool) -> None:
+        super().__init__()
+        self.table = nn.Embedding(hops + 2, channels)
+        self.resistance = nn.Linear(1, channels) if resistance else None
+
+    def forward(self, bag: Bag) -> Tensor:
+        first = bag.marks[:, 0].long() + 1
+        labels: Tensor = self.table(first) + self.table(first * (bag.marks[:, 1] >= 2))
+        if self.resistance is not None:
+            labels = labels + self.resistance(bag.marks[:, 2:3].to(labels.dtype))
+        return labels
+
+
+class NestedSettings(LayerSettings, frozen=True):
+    """What networks on labelled ego nets have in common."""
+
+    height: Positive = 3
     """How far ego nets reach."""
     resistance: bool = True
     """Whether rows know their resistance to the root."""
+    max_rows: Positive = MAX_ROWS
+    """Rows (root and node) of a batch that are too many to hold."""
+
+
+def labelled_ego_nets(graphs: Graphs, settings: NestedSettings) -> Bag:
+    """The ego nets that came with the data; marks are distance, arrivals and, where wanted, resistance."""
+    check_rows(len(attached(graphs, "ego_root", "ego_nets")), settings.max_rows, 2 * settings.channels)
+    return attached_ego_nets(graphs, ["ego_distance", "ego_arrivals", *["ego_resistance"] * settings.resistance])
+
+
+class NGNNSettings(NestedSettings, frozen=True):
+    """The published run on ogbg-molhiv."""
+
+    channels: Positive = 300
+    height: Positive = 4
     virtual_node: bool = True
     """Whether a virtual node joins all ego nets of a graph."""
     residual: bool = False
     """Add what each layer read to its output, and a virtual node's state to its update."""
     dropout: DropShare = 0.65
     """Dropout after every layer, and on updates of the virtual node."""
-    max_rows: Positive = MAX_ROWS
-    """Rows (root and node) of a batch that are too many to hold."""
 
 
-class VirtualUpdate(nn.Module):
-    """``relu(BN(W4 relu(BN(W3 u + b3)) + b4))``, over the graphs of a batch."""
-
-    def __init__(self, channels: int) -> None:
-        super().__init__()
-        self.lin1, self.norm1 = nn.Linear(channels, 2 * channels), RowBatchNorm(2 * channels)
-        self.lin2, self.norm2 = nn.Linear(2 * channels, channels), RowBatchNorm(channels)
-
-    def forward(self, u: Tensor) -> Tensor:
-        """Map, ``(G, C) -> (G, C)``."""
-        return torch.relu(self.norm2(self.lin2(torch.relu(self.norm1(self.lin1(u))))))
-
-
-class NGNN(nn.Module):
+class NGNN(PlainModel):
     r"""The authors' network on OGB: mean over the rows of each ego net, mean over the nets of a graph, one linear map.
 
     Layer: :math:`h \leftarrow h + p_g`, then :math:`\mathrm{relu}(\mathrm{BN}(\mathrm{GINE}(h)))`, without the relu in
@@ -73,14 +83,10 @@ class NGNN(nn.Module):
     are not independent of each other, unlike in the paper's text.
     """
 
-    depends_on_batch = False
-    objective = mean_loss
-
     def __init__(self, settings: NGNNSettings, inputs: Inputs) -> None:
         super().__init__()
         channels, layers = settings.channels, range(settings.layers)
-        self.channels, self.max_rows, self.residual = channels, settings.max_rows, settings.residual
-        self.reads_resistance = settings.resistance
+        self.settings, self.residual = settings, settings.residual
         self.node_encoder = NodeEncoder(inputs.node_features, channels)
         self.labels = EgoLabels(settings.height, channels, resistance=settings.resistance)
         self.convs = nn.ModuleList(
@@ -88,21 +94,15 @@ class NGNN(nn.Module):
         )
         self.norms = nn.ModuleList(RowBatchNorm(channels) for _ in layers)
         self.virtual = nn.Parameter(torch.zeros(1, channels)) if settings.virtual_node else None
-        self.updates = nn.ModuleList(VirtualUpdate(channels) for _ in layers[1:] if settings.virtual_node)
+        self.updates = nn.ModuleList(
+            two_maps(channels, 2 * channels, channels) for _ in layers[1:] if settings.virtual_node
+        )
         self.dropout = nn.Dropout(settings.dropout)
         self.readout = NodesThenCopies("mean", "mean")
         self.head = nn.Linear(channels, inputs.outputs)
 
-    def forward(self, batch: AnyBatch, *, generator: torch.Generator | None = None) -> Tensor:
-        """Predict, ``(G, outputs)``."""
-        graphs = Graphs.of(batch)
-        check_rows(len(attached(graphs, "ego_root", "ego_nets")), self.max_rows, 2 * self.channels)
-        bag = labelled_ego_nets(graphs, resistance=self.reads_resistance)
-        output: Tensor = self.head(self.readout(self._states(graphs, bag), bag, graphs))
-        return output
-
-    def _states(self, graphs: Graphs, bag: Bag) -> Tensor:
-        """Rows after the last layer, ``(R, C)``."""
+    def outputs(self, graphs: Graphs) -> Tensor:
+        bag = labelled_ego_nets(graphs, self.settings)
         h: Tensor = bag.spread(self.node_encoder(graphs)) + self.labels(bag)
         virtual = None if self.virtual is None else self.virtual.expand(graphs.num_graphs, -1)
         last = len(self.convs) - 1
@@ -116,98 +116,68 @@ class NGNN(nn.Module):
                 update = self.dropout(self.updates[depth](heard))
                 virtual = virtual + update if self.residual else update
             h = new + h if self.residual else new
-        return h
+        return self.head(self.readout(h, bag, graphs))
 
 
-class NGNNZincSettings(Settings, frozen=True):
+class NGNNZincSettings(NestedSettings, frozen=True):
     """The defaults of the published script; height and labels as in the group's command for ZINC."""
 
-    channels: Positive = 64
-    """Width C."""
-    layers: Positive = 6
-    """Number of layers."""
-    height: Positive = 3
-    """How far ego nets reach."""
-    resistance: bool = True
-    """Whether rows know their resistance to the root."""
     pool: NetPooling = "mean"
     """Mean over an ego net, or the row of its root."""
-    max_rows: Positive = MAX_ROWS
-    """Rows (root and node) of a batch that are too many to hold."""
 
 
 class LabelledLayer(nn.Module):
     r""":math:`\mathrm{elu}(\mathrm{BN}(\mathrm{GINE}([h, q])))` with q the labels of the rows, as wide as h."""
 
-    def __init__(self, inputs: int, channels: int, edge_features: Features, height: int, *, resistance: bool) -> None:
+    def __init__(self, settings: NGNNZincSettings, inputs: int, edges: Features) -> None:
         super().__init__()
-        wide = 2 * inputs
-        self.labels = EgoLabels(height, inputs, resistance=resistance)
-        self.conv = build_gin(wide, channels, hidden=2 * wide, edges=edge_features)
-        self.norm = RowBatchNorm(channels)
+        self.labels = EgoLabels(settings.height, inputs, resistance=settings.resistance)
+        self.conv = build_gin(2 * inputs, settings.channels, hidden=4 * inputs, edges=edges)
+        self.norm = RowBatchNorm(settings.channels)
 
     def forward(self, h: Tensor, bag: Bag, edge_attr: Tensor | None) -> Tensor:
-        """One layer, ``(R, inputs) -> (R, C)``."""
         labelled = torch.cat([h, self.labels(bag)], dim=1)
         return functional.elu(self.norm(self.conv(labelled, bag, edge_attr)))
 
 
-class NGNNZinc(nn.Module):
+class NGNNZinc(PlainModel):
     """The group's network for ZINC: every layer reads the labels; pooled over each net, or its root, then over nets."""
-
-    depends_on_batch = False
-    objective = mean_loss
 
     def __init__(self, settings: NGNNZincSettings, inputs: Inputs) -> None:
         super().__init__()
-        channels = settings.channels
-        self.channels, self.max_rows, self.reads_resistance = channels, settings.max_rows, settings.resistance
+        self.settings, channels = settings, settings.channels
         self.plain_columns = len(inputs.node_features.categorical)
         self.node_encoder = NodeEncoder(inputs.node_features, TYPE_CHANNELS)
         widths = [TYPE_CHANNELS + self.plain_columns, *[channels] * (settings.layers - 1)]
-        self.layers = nn.ModuleList(
-            LabelledLayer(width, channels, inputs.edge_features, settings.height, resistance=settings.resistance)
-            for width in widths
-        )
+        self.layers = nn.ModuleList(LabelledLayer(settings, width, inputs.edge_features) for width in widths)
         self.readout = NodesThenCopies(settings.pool, "mean")
         self.lin1, self.lin2, self.lin3 = nn.Linear(channels, 32), nn.Linear(32, 16), nn.Linear(16, inputs.outputs)
 
-    def forward(self, batch: AnyBatch, *, generator: torch.Generator | None = None) -> Tensor:
-        """Predict, ``(G, outputs)``."""
-        graphs = Graphs.of(batch)
-        check_rows(len(attached(graphs, "ego_root", "ego_nets")), self.max_rows, 4 * self.channels)
-        bag = labelled_ego_nets(graphs, resistance=self.reads_resistance)
+    def outputs(self, graphs: Graphs) -> Tensor:
+        bag = labelled_ego_nets(graphs, self.settings)
         types = self.node_encoder(graphs)
         h = bag.spread(torch.cat([types, graphs.x[:, : self.plain_columns].to(types.dtype)], dim=1))
         for depth, layer in enumerate(self.layers):
             new = layer(h, bag, graphs.edge_attr)
             h = new if depth == 0 else new + h
         vector = functional.elu(self.lin1(self.readout(h, bag, graphs)))
-        output: Tensor = self.lin3(functional.elu(self.lin2(vector)))
-        return output
+        return self.lin3(functional.elu(self.lin2(vector)))
 
 
-class NGNNSunSettings(Settings, frozen=True):
+class NGNNSunSettings(LayerSettings, frozen=True):
     """SUN's settings for DS-GNN on ZINC, as wide as 500,000 weights allow: 457,543."""
 
-    channels: Positive = 64
-    """Width C."""
-    layers: Positive = 6
-    """Number of layers."""
     hops: NotNegative = 3
     """How far ego nets reach."""
     max_rows: Positive = MAX_ROWS
     """Rows of a batch, n * n per graph, that are too many to hold."""
 
 
-class NGNNSun(nn.Module):
+class NGNNSun(PlainModel):
     """NGNN as the SUN project ran it: unmarked ego nets in which the nodes outside stay as isolated rows.
 
     It is DS-GNN without set layers: GINE on every copy, all layers side by side, means over nodes and over copies.
     """
-
-    depends_on_batch = False
-    objective = mean_loss
 
     def __init__(self, settings: NGNNSunSettings, inputs: Inputs) -> None:
         super().__init__()
@@ -222,20 +192,17 @@ class NGNNSun(nn.Module):
         self.readout = NodesThenCopies("mean", "mean")
         self.head = MLP(self.width, 2 * self.width, inputs.outputs)
 
-    def forward(self, batch: AnyBatch, *, generator: torch.Generator | None = None) -> Tensor:
-        """Predict, ``(G, outputs)``."""
-        graphs = Graphs.of(batch)
+    def outputs(self, graphs: Graphs) -> Tensor:
         check_rows(int((graphs.sizes**2).sum()), self.max_rows, self.width)
         bag = self.copies(graphs)
         states = [bag.spread(self.node_encoder(graphs))]
         for layer in self.layers:
             states.append(layer(states[-1], bag, graphs.edge_attr))
-        output: Tensor = self.head(self.readout(torch.cat(states, dim=1), bag, graphs))
-        return output
+        return self.head(self.readout(torch.cat(states, dim=1), bag, graphs))
 
     def copies(self, graphs: Graphs) -> Bag:
         """Copies with all nodes of their graph, but only the edges of one ego net."""
-        return self.rule(graphs, Selection(every_root(graphs)), unmarked=False)
+        return self.rule(graphs, Selection.full(graphs.ptr), unmarked=False)
 
 
 def transforms(settings: Any, inputs: Inputs) -> list[TransformSpec]:
@@ -245,10 +212,7 @@ def transforms(settings: Any, inputs: Inputs) -> list[TransformSpec]:
 
 NETS = "holds one state per node of every ego net: n times the size of a net"
 COPIES = "holds n * n states per graph, in evaluation too"
+ZINC, SUN = "Nested GNN for ZINC (Huang et al. 2022)", "Nested GNN as in SUN's comparison (Frasca et al. 2022)"
 register(System("ngnn", "Nested GNN (Zhang and Li 2021)", NGNNSettings, NGNN, transforms, note=NETS))
-register(
-    System("ngnn-zinc", "Nested GNN for ZINC (Huang et al. 2022)", NGNNZincSettings, NGNNZinc, transforms, note=NETS)
-)
-register(
-    System("ngnn-sun", "Nested GNN as in SUN's comparison (Frasca et al. 2022)", NGNNSunSettings, NGNNSun, note=COPIES)
-)
+register(System("ngnn-zinc", ZINC, NGNNZincSettings, NGNNZinc, transforms, note=NETS))
+register(System("ngnn-sun", SUN, NGNNSunSettings, NGNNSun, note=COPIES))

@@ -8,44 +8,43 @@ import torch
 from torch import Tensor, nn
 
 from policylearn.bags import Graphs, Members
-from policylearn.models.protocol import AnyBatch, LossTerms, Objective, mean_loss, plain_objective
-from policylearn.models.registry import Inputs, System, register
+from policylearn.models.protocol import AnyBatch, LossTerms, Objective, PlainModel, plain_objective
+from policylearn.models.registry import Inputs, LayerSettings, System, register
 from policylearn.models.systems.osan_networks import GINENetwork, MaskedCopies, OGBNetwork, Scorer, Set2SetNetwork
-from policylearn.nn import (
-    node_numbers,
-    node_width,
-    segment_log_softmax,
-    segment_mean,
-    segment_sum,
-)
+from policylearn.nn import node_numbers, node_width, segment_log_softmax, segment_mean, segment_sum
 from policylearn.policies import Imle, keep_best, node_uniform
-from policylearn.settings.schema import AboveZero, Amount, DropShare, NotNegative, Positive, Seed, Settings
+from policylearn.settings.schema import AboveZero, Amount, DropShare, Positive, Seed
 
 OSANForm = Literal["zinc", "ogb", "alchemy"]
 VOTE_NOISE = 0.1
+LEAST = 2.0**-54
+"""Keeps the logarithm of uniform draws finite."""
 
 
-class RandomOSANSettings(Settings, frozen=True):
+class RandomOSANSettings(LayerSettings, frozen=True):
     """Copies that each keep nodes drawn uniformly, and the whole graph."""
 
+    layers: Positive = 5
+    channels: Positive = 300
     form: OSANForm = "ogb"
     """The authors' network for which data: 'zinc' (GINE), 'ogb' (OGB's GIN) or 'alchemy' (Set2Set)."""
-    picks: NotNegative = 10
+    picks: Positive = 10
     """T, copies besides the whole graph."""
     keep: int = -1
     """Nodes that each copy keeps; a negative number is how many it loses. Never all."""
     remove_rows: bool = True
     """Whether masked nodes are left out, or only lose their edges."""
-    layers: Positive = 5
-    """Layers of the prediction network."""
-    channels: Positive = 300
-    """C, width of all layers."""
     dropout: DropShare = 0.5
     """After every layer of the prediction network."""
     votes: Positive = 5
     """Draws in evaluation; the output is their mean."""
     seed: Seed = 0
     """Of the draws in evaluation."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.keep == 0:
+            raise ValueError("'keep' must not be 0; keep 5 keeps five nodes per copy, keep -1 all but one")
 
 
 class OSANSettings(RandomOSANSettings, frozen=True):
@@ -75,36 +74,36 @@ class OSAN(nn.Module):
 
     def __init__(self, settings: OSANSettings, inputs: Inputs) -> None:
         super().__init__()
-        _check(settings)
         self.settings, self.imle = settings, Imle(settings.strength)
         embed = settings.form == "ogb" and not settings.ordered
         self.scorer = Scorer(inputs, settings.channels, settings.picks, embed=embed)
         self.network = OrderedNetwork(settings, inputs) if settings.ordered else build_network(settings, inputs)
 
     def forward(self, batch: AnyBatch, *, generator: torch.Generator | None = None) -> Tensor:
-        """See `GraphModel`, ``(G, outputs)``."""
         graphs = Graphs.of(batch)
         if not self.training:
             return self.votes(graphs, generator=generator).mean(0)
         scores = self.scorer(graphs)
-        return self.predict(graphs, *self.draw(scores, self.gumbel(graphs, generator, scores), graphs.members))
+        return self.predict(graphs, *self.draw(scores, gumbel_noise(scores, graphs, generator), graphs))
 
     def votes(self, batch: AnyBatch, *, generator: torch.Generator | None = None) -> Tensor:
         """The outputs of every vote in evaluation, ``(votes, G, outputs)``."""
         graphs = Graphs.of(batch)
-        scores: Tensor = self.scorer(graphs)
-        votes = self.settings.votes
+        scores, votes = self.scorer(graphs), self.settings.votes
         if votes == 1:
-            return self.predict(graphs, self.solve(scores, graphs.members), scores).unsqueeze(0)
-        return torch.stack([self.vote(graphs, scores, one) for one in self._noises(graphs, scores, votes, generator)])
+            return self.predict(graphs, self.solve(scores, graphs), scores).unsqueeze(0)
+        seed = self.settings.seed if generator is None else None
+        uniform = node_uniform(graphs, votes * self.settings.picks, seed=seed, generator=generator)
+        noises = torch.special.ndtri(uniform.clamp(min=LEAST)).to(scores.dtype).chunk(votes, dim=1)
+        return torch.stack([self.vote(graphs, scores, noise) for noise in noises])
 
     def vote(self, graphs: Graphs, scores: Tensor, noise: Tensor) -> Tensor:
         """The outputs for scores with standard normal noise, ``(G, outputs)``; noise ``(N, T)``."""
-        moved = scores + VOTE_NOISE * spread(scores, graphs.members) * noise
-        return self.predict(graphs, self.solve(moved, graphs.members), moved)
+        moved = scores + VOTE_NOISE * spread(scores, graphs) * noise
+        return self.predict(graphs, self.solve(moved, graphs), moved)
 
     def draw(self, scores: Tensor, noise: Tensor, members: Members) -> tuple[Tensor, Tensor]:
-        """A mask that carries gradient to the scores, and the scores with noise, ``(N, T)`` each."""
+        """A mask that carries gradient to the scores, and the scores with Gumbel noise, ``(N, T)`` each."""
         mask = self.imle.choose(scores, noise, lambda moved: self.solve(moved, members))
         return mask, (scores + noise).detach()
 
@@ -116,10 +115,9 @@ class OSAN(nn.Module):
         """The output for masks that are handed in, ``(G, outputs)``; scores give kept nodes their order, if any."""
         graphs = Graphs.of(batch)
         if isinstance(self.network, OrderedNetwork):
-            return self.network(graphs, mask, scores)  # type: ignore[no-any-return]
+            return self.network(graphs, mask, scores)
         copies = MaskedCopies.of(graphs, mask, remove_rows=self.settings.remove_rows)
-        output: Tensor = self.network(graphs, copies)
-        return output
+        return self.network(graphs, copies)
 
     def objective(
         self,
@@ -133,44 +131,25 @@ class OSAN(nn.Module):
         """See `GraphModel`; the mean loss, and that of masks which keep some nodes more often than others."""
         graphs = Graphs.of(batch)
         scores = self.scorer(graphs)
-        noise = self.gumbel(graphs, generator, scores) if noise is None else noise
-        mask, moved = self.draw(scores, noise, graphs.members)
-        plain = plain_objective(self.predict(graphs, mask, moved), y, terms, graphs.members)
-        aux = self.settings.aux_weight * uneven_masks(mask, graphs.members)
+        noise = gumbel_noise(scores, graphs, generator) if noise is None else noise
+        mask, moved = self.draw(scores, noise, graphs)
+        plain = plain_objective(self.predict(graphs, mask, moved), y, terms, graphs)
+        aux = self.settings.aux_weight * uneven_masks(mask, graphs)
         return Objective(plain.loss + aux, plain.prediction_loss, plain.outputs, plain.costs)
-
-    def gumbel(self, graphs: Graphs, generator: torch.Generator | None, like: Tensor) -> Tensor:
-        """Gumbel noise for every score, ``(N, T)``."""
-        uniform = node_uniform(graphs, self.settings.picks, seed=None, generator=generator)
-        return -torch.log(-torch.log(uniform.clamp(min=2.0**-54))).to(like.dtype)
 
     def selection_parameters(self) -> list[nn.Parameter]:
         """The scorer's weights."""
         return list(self.scorer.parameters())
 
-    def _noises(
-        self, graphs: Graphs, scores: Tensor, votes: int, generator: torch.Generator | None
-    ) -> tuple[Tensor, ...]:
-        """Standard normal noise of each vote, ``(N, T)`` each."""
-        seed = self.settings.seed if generator is None else None
-        uniform = node_uniform(graphs, votes * self.settings.picks, seed=seed, generator=generator)
-        normal: Tensor = torch.special.ndtri(uniform.clamp(min=2.0**-54)).to(scores.dtype)
-        return normal.chunk(votes, dim=1)
 
-
-class RandomOSAN(nn.Module):
+class RandomOSAN(PlainModel):
     """OSAN without a scorer: kept nodes are drawn in each pass and vote, and removed ones are really taken out."""
-
-    depends_on_batch = False
-    objective = mean_loss
 
     def __init__(self, settings: RandomOSANSettings, inputs: Inputs) -> None:
         super().__init__()
-        _check(settings)
         self.settings, self.network = settings, build_network(settings, inputs)
 
     def forward(self, batch: AnyBatch, *, generator: torch.Generator | None = None) -> Tensor:
-        """See `GraphModel`, ``(G, outputs)``; in evaluation the mean over the votes."""
         graphs = Graphs.of(batch)
         if self.training:
             return self.predict(graphs, self.draw(graphs, 1, generator)[0])
@@ -185,18 +164,15 @@ class RandomOSAN(nn.Module):
         """So many masks, ``(N, T)`` each; in evaluation a function of seed and graph unless a generator is given."""
         seed = self.settings.seed if not self.training and generator is None else None
         keys = node_uniform(graphs, times * self.settings.picks, seed=seed, generator=generator)
-        return keep_best(keys, graphs.members, self.settings.keep, tolerance=0.0).chunk(times, dim=1)
+        return keep_best(keys, graphs, self.settings.keep, tolerance=0.0).chunk(times, dim=1)
 
     def predict(self, batch: AnyBatch, mask: Tensor) -> Tensor:
         """The output for masks that are handed in, ``(G, outputs)``."""
         graphs = Graphs.of(batch)
         mask = mask.to(next(self.network.parameters()).dtype)
-        if self.settings.remove_rows:
-            copies = MaskedCopies.without_rows(graphs, mask)
-        else:
-            copies = MaskedCopies.of(graphs, mask, remove_rows=False)
-        output: Tensor = self.network(graphs, copies)
-        return output
+        remove = self.settings.remove_rows
+        copies = MaskedCopies.without_rows(graphs, mask) if remove else MaskedCopies.of(graphs, mask, remove_rows=False)
+        return self.network(graphs, copies)
 
 
 class OrderedNetwork(nn.Module):
@@ -216,7 +192,6 @@ class OrderedNetwork(nn.Module):
         self.gine = GINENetwork(inputs, channels, settings.layers, dropout=settings.dropout, first=channels + order)
 
     def forward(self, graphs: Graphs, mask: Tensor, scores: Tensor) -> Tensor:
-        """Outputs, ``(G, outputs)``."""
         numbers = node_numbers(graphs, self.node_features, mask.dtype)
         places = self.places(graphs, mask.detach(), scores.detach())
         x = torch.relu(torch.cat([self.node_encoder(numbers), self.order_encoder(places)], dim=1))
@@ -224,8 +199,7 @@ class OrderedNetwork(nn.Module):
         states = self.gine.encode(x, graphs, once)  # (N, C)
         copies = 1 + mask.sum(1, keepdim=True)  # the whole graph's, and those that keep the node
         vectors = segment_mean(self.gine.mapped(states * copies), graphs.batch, graphs.ptr)
-        output: Tensor = self.gine.out(vectors)
-        return output
+        return self.gine.out(vectors)
 
     def places(self, graphs: Graphs, mask: Tensor, scores: Tensor) -> Tensor:
         """Rows of adjacencies, of the last copy that keeps a node; zeros where none does, ``(N, order_size)``."""
@@ -251,14 +225,14 @@ class OrderedNetwork(nn.Module):
 
 def build_network(settings: RandomOSANSettings, inputs: Inputs) -> nn.Module:
     """The prediction network of that form."""
-    networks: dict[str, type[GINENetwork] | type[OGBNetwork] | type[Set2SetNetwork]] = {
-        "zinc": GINENetwork,
-        "ogb": OGBNetwork,
-        "alchemy": Set2SetNetwork,
-    }
-    if settings.form not in networks:
-        raise ValueError(f"unknown form '{settings.form}' of OSAN's network; use zinc, ogb or alchemy")
+    networks = {"zinc": GINENetwork, "ogb": OGBNetwork, "alchemy": Set2SetNetwork}
     return networks[settings.form](inputs, settings.channels, settings.layers, dropout=settings.dropout)
+
+
+def gumbel_noise(scores: Tensor, graphs: Graphs, generator: torch.Generator | None) -> Tensor:
+    """Gumbel noise for every score, ``(N, T)``."""
+    uniform = node_uniform(graphs, scores.shape[1], seed=None, generator=generator)
+    return -torch.log(-torch.log(uniform.clamp(min=LEAST))).to(scores.dtype)
 
 
 def uneven_masks(mask: Tensor, members: Members) -> Tensor:
@@ -279,30 +253,7 @@ def spread(scores: Tensor, members: Members) -> Tensor:
     return (squares / freedom).sqrt().index_select(0, members.batch)
 
 
-def _check(settings: RandomOSANSettings) -> None:
-    if settings.picks < 1 or settings.votes < 1 or settings.keep == 0:
-        raise ValueError(
-            f"'picks' and 'votes' must be >= 1 and 'keep' not 0 (got {settings.picks}, {settings.votes} and"
-            f" {settings.keep}); keep 5 keeps five nodes per copy, keep -1 all but one"
-        )
-
-
-register(
-    System(
-        name="osan",
-        title="OSAN, masks learned by I-MLE (Qian et al., 2022)",
-        settings=OSANSettings,
-        network=OSAN,
-        random_in_evaluation=True,
-        note="several votes are drawn in evaluation, by a seed of their own; votes: 1 draws nothing",
-    )
-)
-register(
-    System(
-        name="random-osan",
-        title="OSAN with drawn masks (Qian et al., 2022)",
-        settings=RandomOSANSettings,
-        network=RandomOSAN,
-        random_in_evaluation=True,
-    )
-)
+NOTE = "several votes are drawn in evaluation, by a seed of their own; votes: 1 draws nothing"
+LEARNED, DRAWN = "OSAN, masks learned by I-MLE (Qian et al., 2022)", "OSAN with drawn masks (Qian et al., 2022)"
+register(System("osan", LEARNED, OSANSettings, OSAN, random_in_evaluation=True, note=NOTE))
+register(System("random-osan", DRAWN, RandomOSANSettings, RandomOSAN, random_in_evaluation=True))

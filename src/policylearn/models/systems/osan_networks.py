@@ -4,37 +4,27 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, cast
 
 import torch
 from torch import Tensor, nn
-from torch.autograd import Function
-from torch.autograd.function import once_differentiable
 from torch_geometric.nn.aggr import Set2Set
 
 from policylearn.bags import NO_PICK, Adjacency, Bag, Graphs, induced_bag
 from policylearn.models.registry import Inputs
-from policylearn.nn import (
+from policylearn.nn.encoders import dtype_of
+from policylearn.nn.features import (
     EdgeTerm,
     Features,
     NodeEncoder,
-    NoNorm,
-    RowBatchNorm,
-    RowNorm,
     build_edge_encoder,
-    collect,
-    dtype_of,
     edge_numbers,
-    edge_width,
-    gather,
-    gine_sum,
-    group_mean,
+    edge_term,
     node_numbers,
     node_width,
-    require_edges,
-    segment_mean,
-    segment_sum,
 )
+from policylearn.nn.norms import NoNorm, RowBatchNorm
+from policylearn.nn.segments import group_mean, segment_mean, segment_sum
+from policylearn.nn.sums import collect, gather, gine_sum
 
 SET2SET_STEPS = 6
 
@@ -58,26 +48,14 @@ class MaskedCopies:
 
     @staticmethod
     def of(graphs: Graphs, mask: Tensor, *, remove_rows: bool) -> MaskedCopies:
-        """All nodes stay rows; messages from and to masked nodes count nothing.
+        """All nodes stay rows; messages from and to nodes with a mask of 0, ``(N, T)``, count nothing.
 
-        Args:
-            graphs: the batch.
-            mask: 1 where a copy keeps a node, ``(N, T)``.
-            remove_rows: whether masked rows are left out of pooling; norms see them all the same.
+        With ``remove_rows`` their rows are left out of pooling; norms see them all the same.
         """
         whole = torch.cat([mask.new_ones(graphs.num_nodes, 1), mask], dim=1)  # (N, S)
-        width = whole.shape[1]
-        bag = Bag(
-            marks=mask.new_zeros(graphs.num_nodes * width, 0),
-            row_ptr=torch.arange(graphs.num_nodes + 1, device=mask.device) * width,
-            slots=graphs.ptr.new_full((graphs.num_graphs,), width),
-            slot_roots=graphs.ptr.new_full((width, graphs.num_graphs), NO_PICK),
-            graph=graphs.batch,
-            adjacency=graphs.adjacency,
-            width=width,
-        )
-        weights = cast(Tensor, _EdgeWeights.apply(whole, graphs.adjacency))  # type: ignore[no-untyped-call]
-        return MaskedCopies(bag, weights, whole.reshape(-1, 1) if remove_rows else None)
+        no_roots = graphs.ptr.new_full((whole.shape[1], graphs.num_graphs), NO_PICK)
+        bag = Bag.uniform(graphs, mask.new_zeros(whole.numel(), 0), no_roots)
+        return MaskedCopies(bag, edge_weights(whole, graphs.adjacency), whole.reshape(-1, 1) if remove_rows else None)
 
     @staticmethod
     def without_rows(graphs: Graphs, mask: Tensor) -> MaskedCopies:
@@ -103,35 +81,26 @@ class MaskedCopies:
         return segment_mean(vectors, self.bag.graph_of_copy, self.bag.copy_ptr)
 
 
-class _EdgeWeights(Function):
-    """``w_uv = m_u m_v``, of which ``m_v`` hears the mean over its incoming edges, and ``m_u`` nothing.
+def edge_weights(mask: Tensor, adjacency: Adjacency) -> Tensor:
+    """``w_uv = m_u m_v``, of which ``m_v`` hears the mean over its incoming edges, and ``m_u`` nothing, ``(E, S)``.
 
     This is the authors' rule: it is not the product rule.
     """
-
-    @staticmethod
-    def forward(ctx: Any, mask: Tensor, adjacency: Adjacency) -> Tensor:
-        ctx.adjacency = adjacency
-        return mask.index_select(0, adjacency.source) * mask.index_select(0, adjacency.target)
-
-    @staticmethod
-    @once_differentiable
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None]:
-        adjacency: Adjacency = ctx.adjacency
-        incoming = (adjacency.target_ptr[1:] - adjacency.target_ptr[:-1]).clamp(min=1).unsqueeze(1)
-        return collect(grad.contiguous(), adjacency) / incoming.to(grad.dtype), None
+    kept = mask.index_select(0, adjacency.source) * mask.index_select(0, adjacency.target)
+    incoming = adjacency.in_degree.clamp(min=1).unsqueeze(1).to(mask.dtype)
+    share = (mask / incoming).index_select(0, adjacency.target)
+    return kept.detach() + (share - share.detach())
 
 
 class TwoLayerEdges(nn.Module):
-    """``lin2(relu(lin1(e)))`` of one-hot edges."""
+    """``lin2(relu(lin1(e)))`` of one-hot edges, ``(E, C)``."""
 
     def __init__(self, features: Features, channels: int) -> None:
         super().__init__()
         self.features = features
-        self.lin1, self.lin2 = nn.Linear(edge_width(features), channels), nn.Linear(channels, channels)
+        self.lin1, self.lin2 = nn.Linear(features.width, channels), nn.Linear(channels, channels)
 
     def forward(self, graphs: Graphs) -> EdgeTerm:
-        """One vector per edge, ``(E, C)``."""
         numbers = edge_numbers(graphs, self.features, self.lin1.weight.dtype)
         return EdgeTerm(self.lin2(torch.relu(self.lin1(numbers))), None)
 
@@ -141,65 +110,44 @@ class EmbeddedEdges(nn.Module):
 
     def __init__(self, features: Features, channels: int) -> None:
         super().__init__()
-        self.encoder = build_edge_encoder(features, channels)
+        encoder = build_edge_encoder(features, channels)
+        assert encoder is not None
+        self.encoder = encoder
 
     def forward(self, graphs: Graphs) -> EdgeTerm:
-        """A table of vectors, or one per edge."""
-        assert self.encoder is not None
-        term: EdgeTerm = self.encoder(require_edges(graphs.edge_attr))
-        return term
+        return self.encoder(graphs.edge_attr)
 
 
 class WeightedGIN(nn.Module):
-    r"""A GIN layer whose messages have weights: ``lin2(relu(norm(lin1(z))))``.
+    r"""A GIN layer whose messages have weights: ``lin2(relu(norm(lin1(z))))``, ``(R, inputs) -> (R, C)``.
 
     .. math:: z_v = (1 + \epsilon)\, x_v + \sum_{u \to v} w_{uv}\, \mathrm{relu}(x_u + e_{uv})
 
-    Args:
-        inputs: channels that come in.
-        hidden: channels between the maps.
-        channels: C, channels that go out.
-        norm: between the maps.
-        edges: encoder of edges, as wide as the input; None where they carry nothing.
+    That of OGB has 2 C channels between its maps, with a batch norm, and embeds edges; other ones have no norm.
     """
 
-    def __init__(self, inputs: int, hidden: int, channels: int, norm: RowNorm, edges: nn.Module | None) -> None:
+    def __init__(self, inputs: int, channels: int, features: Features, *, ogb: bool = False) -> None:
         super().__init__()
+        hidden, encoder = (2 * channels, EmbeddedEdges) if ogb else (inputs, TwoLayerEdges)
+        edges = encoder(features, inputs) if features.present else None
         self.eps = nn.Parameter(torch.zeros(1))
-        self.lin1, self.norm, self.lin2 = nn.Linear(inputs, hidden), norm, nn.Linear(hidden, channels)
-        self.edges = edges
+        self.lin1, self.norm = nn.Linear(inputs, hidden), RowBatchNorm(hidden) if ogb else NoNorm()
+        self.lin2, self.edges = nn.Linear(hidden, channels), edges
 
     def forward(self, states: Tensor, graphs: Graphs, copies: MaskedCopies) -> Tensor:
-        """Pass messages, ``(R, inputs) -> (R, C)``."""
-        if self.edges is None:
-            nothing = torch.zeros(graphs.edge_index.shape[1], dtype=torch.long, device=states.device)
-            term = EdgeTerm(states.new_zeros(1, states.shape[1]), nothing)
-        else:
-            term = self.edges(graphs)
+        term = edge_term(None, graphs, states) if self.edges is None else self.edges(graphs)
         summed = gine_sum(states, copies.bag, 1 + self.eps, term.values, term.index, copies.weights)
-        out: Tensor = self.lin2(torch.relu(self.norm(self.lin1(summed))))
-        return out
-
-
-def _one_hot_gin(inputs: int, channels: int, features: Features) -> WeightedGIN:
-    edges = TwoLayerEdges(features, inputs) if features.present else None
-    return WeightedGIN(inputs, inputs, channels, NoNorm(), edges)
+        return self.lin2(torch.relu(self.norm(self.lin1(summed))))
 
 
 class Scorer(nn.Module):
-    r"""Three graph convolutions that give each node a score per copy; the selection network.
+    r"""Three graph convolutions that give each node a score per copy, ``(N, T)``; the selection network.
 
     .. math:: x'_v = \mathrm{norm}(\mathrm{relu}(\textstyle\sum_{u \to v} \mathrm{relu}(h_u + a_{uv}) / \sqrt{d_u d_v}))
 
     with :math:`h = \mathrm{lin}(x)`, :math:`a = \mathrm{edge\_lin}(e)` and :math:`d = 1 +` outgoing edges. A node's own
     state has no part in it. The authors' network also scores edges, which node policies never read: these weights are
-    left out here.
-
-    Args:
-        inputs: what the data gives.
-        channels: C.
-        copies: T.
-        embed: whether categories are embedded (as on OGB) or one-hot.
+    left out here. Categories are embedded (as on OGB) or one-hot.
     """
 
     def __init__(self, inputs: Inputs, channels: int, copies: int, *, embed: bool, layers: int = 3) -> None:
@@ -209,7 +157,7 @@ class Scorer(nn.Module):
         has_edges = self.edge_features.present
         self.edge_encoder = EmbeddedEdges(self.edge_features, channels) if embed and has_edges else None
         first = channels if embed else node_width(self.node_features)
-        edges = channels if embed else edge_width(self.edge_features)
+        edges = channels if embed else self.edge_features.width
         widths = [first] + [channels] * (layers - 1)
         self.lins = nn.ModuleList(nn.Linear(width, channels) for width in widths)
         self.edge_lins = nn.ModuleList(nn.Linear(edges, channels) for _ in widths) if has_edges else None
@@ -217,39 +165,26 @@ class Scorer(nn.Module):
         self.out = nn.Linear(channels, copies)
 
     def forward(self, graphs: Graphs) -> Tensor:
-        """Scores, ``(N, T)``."""
         adjacency, dtype = graphs.adjacency, dtype_of(self)
         embedded = self.node_encoder
         x = node_numbers(graphs, self.node_features, dtype) if embedded is None else embedded(graphs)
-        degree = 1 + (adjacency.source_ptr[1:] - adjacency.source_ptr[:-1]).to(dtype)
+        degree = 1 + adjacency.out_degree.to(dtype)
         norm = (degree[adjacency.source] * degree[adjacency.target]).rsqrt().unsqueeze(1)  # (E, 1)
-        edges = self._edges(graphs, dtype)
+        encoder = self.edge_encoder
+        term = EdgeTerm(edge_numbers(graphs, self.edge_features, dtype), None) if encoder is None else encoder(graphs)
+        edges = term.each_message(adjacency)  # (E, D)
         for depth, (lin, batch_norm) in enumerate(zip(self.lins, self.norms, strict=True)):
             messages = gather(lin(x), adjacency)
             if self.edge_lins is not None:
                 messages = messages + self.edge_lins[depth](edges)
             x = batch_norm(torch.relu(collect(torch.relu(messages) * norm, adjacency)))
-        scores: Tensor = self.out(x)
-        return scores
-
-    def _edges(self, graphs: Graphs, dtype: torch.dtype) -> Tensor:
-        """Vectors of the messages, in their order, ``(E, D)``."""
-        if self.edge_encoder is None:
-            each = edge_numbers(graphs, self.edge_features, dtype)
-        else:
-            each = self.edge_encoder(graphs).each_edge()
-        return each.index_select(0, graphs.adjacency.edge)
+        return self.out(x)
 
 
 class GINENetwork(nn.Module):
     """The network for ZINC: one-hot input, residuals scaled by a half's root, four maps at the end.
 
-    Args:
-        inputs: what the data gives.
-        channels: C.
-        layers: L.
-        dropout: after every layer.
-        first: channels that come in, if not those of the one-hot nodes.
+    ``first`` channels come in, where they are not those of the one-hot nodes.
     """
 
     def __init__(
@@ -258,18 +193,16 @@ class GINENetwork(nn.Module):
         super().__init__()
         self.node_features = inputs.node_features
         widths = [node_width(inputs.node_features) if first is None else first] + [channels] * (layers - 1)
-        self.convs = nn.ModuleList(_one_hot_gin(width, channels, inputs.edge_features) for width in widths)
+        self.convs = nn.ModuleList(WeightedGIN(width, channels, inputs.edge_features) for width in widths)
         self.norms = nn.ModuleList(RowBatchNorm(channels) for _ in widths)
         self.maps = nn.ModuleList(nn.Linear(channels, channels) for _ in range(3))
         self.out = nn.Linear(channels, inputs.outputs)
         self.dropout = nn.Dropout(dropout)
 
     def forward(self, graphs: Graphs, copies: MaskedCopies) -> Tensor:
-        """Outputs, ``(G, outputs)``."""
         x = copies.bag.spread(node_numbers(graphs, self.node_features, dtype_of(self)))
         vectors = self.mapped(copies.mean_of_nodes(self.encode(x, graphs, copies)))
-        output: Tensor = self.out(copies.mean_of_copies(vectors))
-        return output
+        return self.out(copies.mean_of_copies(vectors))
 
     def encode(self, x: Tensor, graphs: Graphs, copies: MaskedCopies) -> Tensor:
         """All layers, ``(R, D) -> (R, C)``."""
@@ -290,30 +223,20 @@ class OGBNetwork(nn.Module):
 
     def __init__(self, inputs: Inputs, channels: int, layers: int, *, dropout: float = 0.0) -> None:
         super().__init__()
-        edges = inputs.edge_features
         self.node_encoder = NodeEncoder(inputs.node_features, channels)
         self.convs = nn.ModuleList(
-            WeightedGIN(
-                channels,
-                2 * channels,
-                channels,
-                RowBatchNorm(2 * channels),
-                EmbeddedEdges(edges, channels) if edges.present else None,
-            )
-            for _ in range(layers)
+            WeightedGIN(channels, channels, inputs.edge_features, ogb=True) for _ in range(layers)
         )
         self.norms = nn.ModuleList(RowBatchNorm(channels) for _ in range(layers))
         self.out = nn.Linear(channels, inputs.outputs)
         self.dropout = nn.Dropout(dropout)
 
     def forward(self, graphs: Graphs, copies: MaskedCopies) -> Tensor:
-        """Outputs, ``(G, outputs)``."""
         x = copies.bag.spread(self.node_encoder(graphs))
         for depth, (conv, norm) in enumerate(zip(self.convs, self.norms, strict=True), start=1):
             x = norm(conv(x, graphs, copies))
             x = self.dropout(torch.relu(x) if depth < len(self.convs) else x)
-        output: Tensor = self.out(copies.mean_of_copies(copies.mean_of_nodes(x)))
-        return output
+        return self.out(copies.mean_of_copies(copies.mean_of_nodes(x)))
 
 
 class Set2SetNetwork(nn.Module):
@@ -323,13 +246,12 @@ class Set2SetNetwork(nn.Module):
         super().__init__()
         self.node_features = inputs.node_features
         widths = [node_width(inputs.node_features)] + [channels] * (layers - 1)
-        self.convs = nn.ModuleList(_one_hot_gin(width, channels, inputs.edge_features) for width in widths)
+        self.convs = nn.ModuleList(WeightedGIN(width, channels, inputs.edge_features) for width in widths)
         self.dropout = nn.Dropout(dropout)
         self.set2set = Set2Set(channels, SET2SET_STEPS)
         self.map, self.out = nn.Linear(2 * channels, channels), nn.Linear(channels, inputs.outputs)
 
     def forward(self, graphs: Graphs, copies: MaskedCopies) -> Tensor:
-        """Outputs, ``(G, outputs)``."""
         x = copies.bag.spread(node_numbers(graphs, self.node_features, dtype_of(self)))
         for conv in self.convs:
             x = self.dropout(torch.relu(conv(x, graphs, copies)))
@@ -337,5 +259,4 @@ class Set2SetNetwork(nn.Module):
             x = x * copies.rows  # rows of zeros still take attention
         copy, order = torch.sort(copies.bag.copy, stable=True)
         vectors = self.set2set(x.index_select(0, order), copy, dim_size=len(copies.bag.roots))
-        output: Tensor = self.out(copies.mean_of_copies(torch.relu(self.map(vectors))))
-        return output
+        return self.out(copies.mean_of_copies(torch.relu(self.map(vectors))))

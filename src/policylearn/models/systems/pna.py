@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import pairwise
 from typing import cast
 
 import torch
@@ -11,33 +10,23 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from policylearn.bags import Adjacency, Graphs
-from policylearn.models.protocol import AnyBatch, mean_loss
-from policylearn.models.registry import Inputs, System, TransformSpec, register
-from policylearn.nn import (
-    NodeEncoder,
-    RowBatchNorm,
-    build_edge_encoder,
-    collect,
-    gather,
-    require_edges,
-    segment_max,
-    segment_min,
-    segment_sum,
-)
-from policylearn.settings.schema import DropShare, NotNegative, Positive, Settings
+from policylearn.models.protocol import PlainModel
+from policylearn.models.registry import Inputs, LayerSettings, System, register
+from policylearn.nn.features import NodeEncoder, build_edge_encoder
+from policylearn.nn.norms import MLP, RowBatchNorm
+from policylearn.nn.segments import segment_max, segment_min, segment_sum
+from policylearn.nn.sums import collect, gather
+from policylearn.settings.schema import DropShare, NotNegative, Positive
 
 VARIANCE_FLOOR = 1e-5
 
 
 def aggregates(messages: Tensor, adjacency: Adjacency) -> Tensor:
-    """Mean, max, min and standard deviation of the messages of each node; zeros where there is none.
+    """Mean, max, min and standard deviation of the messages of each node, ``(E, W) -> (N, 4, W)``; zeros without any.
 
     The gradient of a largest or smallest value is shared by all messages that have it.
-
-    Shapes:
-        messages ``(E, W)`` grouped by target -> ``(N, 4, W)``.
     """
-    degrees = in_degree(adjacency)
+    degrees = adjacency.in_degree
     there, count = (degrees > 0).unsqueeze(1), degrees.clamp(min=1).unsqueeze(1).to(messages.dtype)
     sums = collect(torch.cat([messages, messages * messages], dim=1), adjacency)  # (N, 2W)
     mean, square = (sums / count).chunk(2, dim=1)
@@ -47,16 +36,10 @@ def aggregates(messages: Tensor, adjacency: Adjacency) -> Tensor:
     return torch.stack(parts, dim=1)
 
 
-def in_degree(adjacency: Adjacency) -> Tensor:
-    """Incoming edges of each node, ``(N,)``."""
-    return adjacency.target_ptr[1:] - adjacency.target_ptr[:-1]
-
-
-class PNASettings(Settings, frozen=True):
+class PNASettings(LayerSettings, frozen=True):
     """The run of about 500,000 weights on ZINC (369,235 counted)."""
 
     layers: Positive = 16
-    """Number of layers."""
     channels: Positive = 70
     """Width C; a multiple of the towers."""
     last_channels: NotNegative = 0
@@ -74,31 +57,22 @@ class PNASettings(Settings, frozen=True):
 
 
 class Tower(nn.Module):
-    """The weights of one tower: linear messages, and what becomes of their aggregates.
-
-    Args:
-        width: w of its input.
-        edge_channels: width of the edges' vectors.
-        outputs: width of its output.
-    """
+    """The weights of one tower of width w: linear messages, and what becomes of their aggregates."""
 
     def __init__(self, width: int, edge_channels: int, outputs: int) -> None:
         super().__init__()
         self.pre = nn.Linear(2 * width + edge_channels, width)
-        self.post = nn.Linear(13 * width, outputs)
-        self.norm = RowBatchNorm(outputs)
+        self.post, self.norm = nn.Linear(13 * width, outputs), RowBatchNorm(outputs)
 
     def forward(self, part: Tensor, edges: Tensor, adjacency: Adjacency) -> Tensor:
         """The messages, the sender first, ``(N, w) -> (E, w)``."""
         ends = [gather(part, adjacency), part.index_select(0, adjacency.target), edges]
-        messages: Tensor = self.pre(torch.cat(ends, dim=1))
-        return messages
+        return self.pre(torch.cat(ends, dim=1))
 
     def finish(self, part: Tensor, scaled: Tensor, graph_norm: Tensor) -> Tensor:
         """From input and scaled aggregates to the output, ``(N, w), (N, 12, w), (N, 1) -> (N, outputs)``."""
         posted = self.post(torch.cat([part, scaled.flatten(1)], dim=1))
-        normed: Tensor = self.norm(posted * graph_norm)
-        return normed
+        return self.norm(posted * graph_norm)
 
 
 class PNALayer(nn.Module):
@@ -111,13 +85,6 @@ class PNALayer(nn.Module):
 
     with A the `aggregates` of the messages and n the nodes of the graph; then
     :math:`x'_i = \mathrm{leaky}(\mathrm{mix}(y_i))`, plus :math:`x_i` where the widths are equal.
-
-    Args:
-        settings: see `PNASettings`.
-        outputs: width of the states that go out.
-        edge_channels: width of the edges' vectors.
-        divide_input: whether each tower sees its share of the input's channels, or all of them.
-        mean_log_degree: the delta of the scales.
     """
 
     def __init__(
@@ -129,8 +96,8 @@ class PNALayer(nn.Module):
             raise ValueError(
                 f"{towers} towers cannot share {inputs} channels in and {outputs} out; use a multiple of {towers}"
             )
-        self.width = inputs // towers if divide_input else inputs
-        self.towers = nn.ModuleList(Tower(self.width, edge_channels, outputs // towers) for _ in range(towers))
+        width = inputs // towers if divide_input else inputs
+        self.towers = nn.ModuleList(Tower(width, edge_channels, outputs // towers) for _ in range(towers))
         self.mix = nn.Linear(outputs, outputs)
         self.divide_input, self.mean_log_degree, self.dropout = divide_input, mean_log_degree, settings.dropout
         self.residual = inputs == outputs
@@ -152,22 +119,19 @@ class PNALayer(nn.Module):
 
     def _scaled(self, values: Tensor, adjacency: Adjacency) -> Tensor:
         """Aggregates at the three scales, ``(N, 4, W) -> (N, 12, W)``; a node without neighbours has zeros anyway."""
-        degrees = in_degree(adjacency).clamp(min=1).to(values.dtype)
+        degrees = adjacency.in_degree.clamp(min=1).to(values.dtype)
         scale = (torch.log(degrees + 1) / self.mean_log_degree).view(-1, 1, 1)
         return torch.cat([values, values * scale, values / scale], dim=1)
 
 
-class PNA(nn.Module):
+class PNA(PlainModel):
     """Principal neighbourhood aggregation with edge features; the scale of degrees is that of the training graphs."""
-
-    depends_on_batch = False
-    objective = mean_loss
 
     def __init__(self, settings: PNASettings, inputs: Inputs) -> None:
         super().__init__()
         # Graphs without any edge have a mean of 0, and nothing to scale by it.
         mean_log_degree = float(inputs.learned_by("mean_log_degree")["mean"]) or 1.0
-        last_channels, outputs = settings.last_channels or settings.channels, inputs.outputs
+        last_channels = settings.last_channels or settings.channels
         self.node_embedding = NodeEncoder(inputs.node_features, settings.channels)
         self.edge_embedding = build_edge_encoder(inputs.edge_features, settings.edge_channels)
         width = 0 if self.edge_embedding is None else settings.edge_channels
@@ -177,32 +141,18 @@ class PNA(nn.Module):
 
         first = [layer(settings.channels, divide=settings.divide_input) for _ in range(settings.layers - 1)]
         self.layers = nn.ModuleList([*first, layer(last_channels, divide=settings.divide_last_input)])
-        widths = [last_channels, last_channels // 2, last_channels // 4, outputs]
-        self.head = nn.ModuleDict({f"lin{step}": nn.Linear(a, b) for step, (a, b) in enumerate(pairwise(widths), 1)})
+        self.head = MLP(last_channels, last_channels // 2, last_channels // 4, inputs.outputs)
 
-    def forward(self, batch: AnyBatch, *, generator: torch.Generator | None = None) -> Tensor:
-        """Predict, ``(G, outputs)``."""
-        graphs = Graphs.of(batch)
+    def outputs(self, graphs: Graphs) -> Tensor:
         states = self.node_embedding(graphs)
-        edges = self._edges(graphs, states)
+        if self.edge_embedding is None:
+            edges = states.new_zeros(graphs.adjacency.num_edges, 0)
+        else:
+            edges = self.edge_embedding(graphs.edge_attr).each_message(graphs.adjacency)  # (E, De)
         for layer in self.layers:
             states = layer(states, edges, graphs)
-        pooled = segment_sum(states, graphs.batch, graphs.num_graphs)
-        hidden = torch.relu(self.head["lin1"](pooled))
-        output: Tensor = self.head["lin3"](torch.relu(self.head["lin2"](hidden)))
-        return output
-
-    def _edges(self, graphs: Graphs, states: Tensor) -> Tensor:
-        """The edges' vectors in the order of messages, ``(E, De)``; no columns without edge features."""
-        if self.edge_embedding is None:
-            return states.new_zeros(graphs.adjacency.num_edges, 0)
-        each: Tensor = self.edge_embedding(require_edges(graphs.edge_attr)).each_edge()
-        return each.index_select(0, graphs.adjacency.edge)
+        return self.head(segment_sum(states, graphs.batch, graphs.num_graphs))
 
 
-def transforms(settings: PNASettings, inputs: Inputs) -> list[TransformSpec]:
-    """The mean of the degrees' logarithms."""
-    return [("mean_log_degree", {})]
-
-
-register(System("pna", "PNA, several aggregators and scalers (Corso et al. 2020)", PNASettings, PNA, transforms))
+TITLE = "PNA, several aggregators and scalers (Corso et al. 2020)"
+register(System("pna", TITLE, PNASettings, PNA, lambda _settings, _inputs: [("mean_log_degree", {})]))

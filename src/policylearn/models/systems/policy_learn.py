@@ -13,19 +13,10 @@ from typing import Any
 from policylearn.bags import RULES, BagRule
 from policylearn.models.registry import FindPreset, Inputs, System, register
 from policylearn.models.subgraph_gnn import STREAMED_ROWS, SubgraphGNN
-from policylearn.nn import (
-    DESCRIPTORS,
-    MLP,
-    ColumnHeads,
-    CopiesThenNodes,
-    GraphColumns,
-    NetworkConfig,
-    NodesThenCopies,
-    Readout,
-    RowBatchNorm,
-    single_stream_encoder,
-    two_stream_encoder,
-)
+from policylearn.nn.encoders import NetworkConfig, single_stream_encoder, two_stream_encoder
+from policylearn.nn.graph_columns import DESCRIPTORS, ColumnHeads, GraphColumns
+from policylearn.nn.norms import MLP, RowBatchNorm
+from policylearn.nn.readouts import CopiesThenNodes, NodesThenCopies, Readout
 from policylearn.policies import POLICIES, PolicyInputs, PolicySettings
 from policylearn.settings import CopyPooling, GraphReadout, PoolingOrder
 from policylearn.settings.notes import RunNote

@@ -1,0 +1,165 @@
+"""The layers of an encoder of two streams over classes of rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, cast
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from policylearn.bags import Graphs
+from policylearn.fast.classes import NetworkClasses, marked_classes, unmarked_classes
+from policylearn.fast.layers import EdgeValues, LayerParts, in_a_row, infer_layer, train_layer
+from policylearn.fast.rows import Array, Cones, LayerRows
+from policylearn.fast.streams import FixedStream
+from policylearn.nn import SingleStreamEncoder, TwoStreamEncoder
+
+States = tuple[Tensor, Tensor]
+"""Features and marks in front of or behind a layer."""
+
+
+class Room:
+    """Rows that are known, and room behind these for others; none is known at first."""
+
+    def __init__(self, width: int, dtype: Any) -> None:
+        self.rows, self.known, self.end = np.empty((0, width), dtype), 0, 0
+
+    def behind(self, count: int) -> Array:
+        """Room for so many rows; what was there before is given up."""
+        self.end = self.known + count
+        if len(self.rows) < self.end:
+            rows = np.empty((2 * self.end, self.rows.shape[1]), self.rows.dtype)  # takes no memory before it is written
+            rows[: self.known] = self.rows[: self.known]
+            self.rows = rows
+        return self.rows[self.known : self.end]
+
+    def keep(self) -> None:
+        """From now on these rows are known."""
+        self.known = self.end
+
+
+@dataclass(frozen=True, eq=False)
+class MergedNetwork:
+    """The layers of an encoder, over classes of the rows of a batch.
+
+    Args:
+        graphs: the batch.
+        features: of its nodes, ``(N, C)``.
+        parts: of each layer.
+        edges: of each layer; messages have the same kinds in all of them.
+        unmarked: the classes of the unmarked graphs.
+    """
+
+    graphs: Graphs
+    features: Tensor
+    parts: list[LayerParts]
+    edges: list[EdgeValues]
+    unmarked: NetworkClasses
+
+    @staticmethod
+    def of(
+        encoder: TwoStreamEncoder | SingleStreamEncoder, graphs: Graphs, like: Tensor, *, count: int | None
+    ) -> MergedNetwork | None:
+        """That of an encoder whose layers are all compiled; None where its rows are not to be merged.
+
+        That is so where norms take statistics of each slot, where something drops, and where the loops do not know the
+        tensors.
+
+        Args:
+            encoder: its layers.
+            graphs: the batch.
+            like: a tensor as the marks.
+            count: rows that statistics are taken of; None at inference, where they are fixed.
+        """
+        first, marks = cast(Any, encoder.layers[0]), like.shape[1]
+        found = in_a_row(encoder.layers, like, int(first.features.conv.lin1.in_features) - marks, marks)
+        if found is None or not all(one.fixed if count is None else one.takes_statistics(count) for one in found):
+            return None
+        convs = [one.streams[0].conv for one in found]
+        edges = [EdgeValues.of(conv, graphs.adjacency, graphs.edge_attr, like.dtype) for conv in convs]
+        if not all(own.fit(conv.lin1.in_features) for own, conv in zip(edges, convs, strict=True)):
+            return None  # the plain pass says why
+        if not all(np.array_equal(own.kind, edges[0].kind) for own in edges[1:]):
+            return None
+        features: Tensor = encoder.node_encoder(graphs)  # may be of any width and precision
+        if features.shape[1] + 2 * marks != convs[0].lin1.in_features or features.dtype != like.dtype:
+            return None
+        classes = unmarked_classes(graphs, encoder.node_encoder, edges[0].kind, len(found))
+        return MergedNetwork(graphs, features, found, edges, classes)
+
+    @property
+    def by_batch(self) -> bool:
+        """Whether norms are batch norms."""
+        return any(one.by_batch for one in self.parts)
+
+    def marked(self, cones: Cones, marks: Tensor) -> tuple[NetworkClasses, States]:
+        """The classes of the rows within cones, and these in front of the first layer.
+
+        Args:
+            cones: of marks.
+            marks: of the marked rows, ``(R, M)``.
+        """
+        classes = marked_classes(self.unmarked, self.graphs, self.edges[0].kind, cones, marks)
+        return classes, self._given(classes, cones.node_of, marks)
+
+    def unmarked_input(self, width: int) -> States:
+        """The classes of the unmarked graphs in front of the first layer; marks have so many channels."""
+        nodes = np.arange(len(self.features))
+        return self._given(self.unmarked, nodes, self.features.new_zeros(len(nodes), width))
+
+    def _given(self, classes: NetworkClasses, nodes: Array, marks: Tensor) -> States:
+        """Features and marks of classes of rows, of which the nodes and the marks are given."""
+        rows = classes.features.firsts
+        own = self.features.index_select(0, torch.from_numpy(nodes[rows]))
+        h = torch.cat([marks.index_select(0, torch.from_numpy(rows)), own], dim=1)
+        return h, marks.index_select(0, torch.from_numpy(classes.marks.firsts))
+
+    def train(self, rows: Sequence[LayerRows], given: States, known: Sequence[States] | None = None) -> list[States]:
+        """Features and marks behind each layer, with gradients.
+
+        Args:
+            rows: of each layer.
+            given: features and marks that go in.
+            known: rows in front of each layer that stand ahead of those that are made.
+        """
+        found: list[States] = []
+        for depth, layer in enumerate(zip(self.parts, self.edges, rows, strict=True)):
+            if known is not None:
+                given = torch.cat([known[depth][0], given[0]]), torch.cat([known[depth][1], given[1]])
+            given = train_layer(*layer, given)
+            found.append(given)
+        return found
+
+    @cached_property
+    def fixed(self) -> list[list[FixedStream]]:
+        """The layers as they are at inference."""
+        return [parts.fixed_streams(edges) for parts, edges in zip(self.parts, self.edges, strict=True)]
+
+    def infer(self, rows: Sequence[LayerRows], given: States, rooms: Sequence[tuple[Room, Room]]) -> None:
+        """The same as `train`, at inference: fill rooms in front of the first layer and behind each."""
+        for room, one in zip(rooms[0], given, strict=True):
+            room.behind(len(one))[:] = one.numpy()
+        for depth, streams in enumerate(self.fixed):
+            before, own = rooms[depth], rows[depth]
+            out = [room.behind(lists.count) for room, lists in zip(rooms[depth + 1], own[:2], strict=True)]
+            infer_layer(streams, own, (before[0].rows, before[1].rows), out)
+
+    def empty_rooms(self, given: States) -> list[tuple[Room, Room]]:
+        """For all that `infer` makes of this."""
+        widths = [(given[0].shape[1], given[1].shape[1])]
+        widths += [(parts.streams[0].width, parts.streams[1].width) for parts in self.parts]
+        dtype = given[0].numpy().dtype
+        return [(Room(h, dtype), Room(p, dtype)) for h, p in widths]
+
+
+def spread(states: States, at: Array, marks_at: Array) -> Tensor:
+    """The states of rows, ``(R, C)``, from those of their classes in both streams."""
+    h, p = states
+    # As tables of embeddings, whose gradients torch adds up faster than those of an index.
+    rows = functional.embedding(torch.from_numpy(at), h)
+    return rows.add_(functional.embedding(torch.from_numpy(marks_at), p))
