@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
-from policylearn.data import Task
+from policylearn.data import DataError, Task
 from policylearn.data.atomic import replacing
 from policylearn.data.packed import Array
 from policylearn.data.subset import targets_of
@@ -60,29 +61,93 @@ def read_errors(record: Path | None, part: str = "test") -> Array | None:
     return found
 
 
-def paired_error(metric: str, pairs: Iterable[tuple[Path | None, Path | None]]) -> float | None:
-    """The standard error, over test graphs, of the mean difference between runs.
+@dataclass(frozen=True)
+class PairedDifference:
+    """How much better one run is than another on the same graphs, over several pairs of runs (seeds).
 
-    It says how far another sample of graphs would move the difference of these runs, not another seed. None where a run
-    has no errors of graphs, or where the metric is no mean over them (ROC-AUC).
+    Args:
+        graphs: how many, per pair.
+        ours: the metric of the first runs, mean over pairs.
+        theirs: of the second.
+        gain: how much better the first are; positive is better.
+        graph_error: standard error of the gain over graphs: how far another sample of graphs would move it.
+        seed_error: standard error over pairs: how far other seeds would move it; NaN for one pair.
+    """
+
+    graphs: int
+    ours: float
+    theirs: float
+    gain: float
+    graph_error: float
+    seed_error: float
+
+
+Rows = tuple[Array, Array]
+"""Ids of the graphs of a part, and which of them are looked at, ``(R,)`` each."""
+
+
+def paired_difference(
+    metric: str,
+    pairs: Iterable[tuple[Path | None, Path | None]],
+    part: str = "test",
+    rows: Sequence[Rows] | None = None,
+) -> PairedDifference | None:
+    """Compare runs graph by graph.
+
+    None where a run has no errors of graphs, where nothing is left to compare, or where the metric is no mean over
+    graphs (ROC-AUC).
 
     Args:
         metric: of both.
         pairs: the records of two runs each.
+        part: of the data.
+        rows: of each pair; None takes all graphs, the same in all pairs.
     """
-    per_graph, scale = [], 1.0
-    for ours, theirs in pairs:
-        found = [read_errors(record) for record in (ours, theirs)]
+    per_pair, ours, theirs, sets = [], [], [], []
+    for place, records in enumerate(pairs):
+        found = [read_errors(record, part) for record in records]
         if metric == "rocauc" or found[0] is None or found[1] is None or found[0].shape != found[1].shape:
             return None
-        costs = [cost(metric, errors) for errors in found if errors is not None]
-        per_graph.append(costs[1] - costs[0])
-        if metric == "rmse":  # a difference of squares is that of the roots times their sum
-            scale = float(sum(np.sqrt(one.mean()) for one in costs))
-    if not per_graph:
+        ids, chosen = (np.arange(len(found[0])), np.full(len(found[0]), True)) if rows is None else rows[place]
+        if len(ids) != len(found[0]):
+            raise DataError(
+                f"{records[0]}: has errors of {len(found[0])} graphs of '{part}', and the split has {len(ids)};"
+                " the data has changed since the run, or its targets belong to nodes"
+            )
+        costs = [cost(metric, errors)[chosen] for errors in found if errors is not None]
+        if not chosen.any():
+            return None
+        # a difference of squares is that of the roots times their sum
+        roots = [float(np.sqrt(one.mean())) for one in costs]
+        per_pair.append((costs[1] - costs[0]) / (max(sum(roots), 1e-12) if metric == "rmse" else 1.0))
+        means = roots if metric == "rmse" else [float(one.mean()) for one in costs]
+        ours.append(1 - means[0] if metric == "accuracy" else means[0])
+        theirs.append(1 - means[1] if metric == "accuracy" else means[1])
+        sets.append(ids[chosen])
+    if not per_pair:
         return None
-    differences = np.mean(per_graph, axis=0) / max(scale, 1e-12)
-    return float(differences.std(ddof=1) / math.sqrt(len(differences)))
+    same = all(np.array_equal(sets[0], one) for one in sets)
+    by_graph = np.mean(per_pair, axis=0) if same else np.concatenate(per_pair)
+    gains = np.array([one.mean() for one in per_pair])
+    return PairedDifference(
+        round(np.mean([len(one) for one in sets])),
+        float(np.mean(ours)),
+        float(np.mean(theirs)),
+        float(gains.mean()),
+        standard_error(by_graph),
+        standard_error(gains),
+    )
+
+
+def paired_error(metric: str, pairs: Iterable[tuple[Path | None, Path | None]]) -> float | None:
+    """The standard error, over test graphs, of the mean difference between runs; see `paired_difference`."""
+    found = paired_difference(metric, pairs)
+    return None if found is None else found.graph_error
+
+
+def standard_error(values: Array) -> float:
+    """Of the mean; NaN for fewer than two values."""
+    return float(values.std(ddof=1) / math.sqrt(len(values))) if len(values) > 1 else math.nan
 
 
 def cost(metric: str, errors: Array) -> Array:

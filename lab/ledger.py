@@ -36,10 +36,6 @@ class LedgerError(ValueError):
     """A record that cannot be read or may not be written; the message says why and what to do."""
 
 
-class OutOfTimeError(Exception):
-    """The time that was given is over; the job continues from here next time."""
-
-
 class LedgerJob(Protocol):
     """Something that is to be done once."""
 
@@ -78,7 +74,6 @@ class Ledger:
     """The records below a folder.
 
     Args:
-        root: the folder.
         default: the configuration whose values stand for settings that older records do not know.
         read: brings the configuration of a record into today's form.
     """
@@ -116,9 +111,7 @@ class Ledger:
     def add(self, job: LedgerJob, record: Any) -> Path:
         """Write a job's record, whole or not at all, and never over another.
 
-        Args:
-            job: whose.
-            record: a dataclass or a mapping; its ``config`` holds the job's settings.
+        A record is a dataclass or a mapping, and its ``config`` holds the job's settings.
         """
         path = self.path(job)
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -168,7 +161,7 @@ def run_jobs(
     Args:
         ledger: where their records go.
         jobs: in the order in which to do them.
-        perform: does a job and gives its record; an `OutOfTimeError` leaves it for another time.
+        perform: does a job and gives its record.
         deadline: when to begin no further job, on the clock of ``time.monotonic``; None does them all.
         most: how many to do; None does them all.
         wait: whether to wait for what other processes are at, and to take it over where they die.
@@ -195,11 +188,7 @@ def run_jobs(
                     elif ledger.find(job) is not None:  # finished between our look and our claim
                         found.append(job)
                     else:
-                        try:
-                            ledger.add(job, perform(job))
-                        except OutOfTimeError:
-                            left.append(job)
-                            continue
+                        ledger.add(job, perform(job))
                         done.append(job)
             if job not in busy or not wait:
                 after(job)
@@ -229,12 +218,7 @@ def read_content(path: Path) -> dict[str, Any]:
 
 
 def read_record(path: Path, make: Callable[[dict[str, Any]], Kept]) -> Kept:
-    """A record read back.
-
-    Args:
-        path: its file.
-        make: makes it from its fields.
-    """
+    """A record read back."""
     content = read_content(path)
     try:
         return make(content)

@@ -13,13 +13,7 @@ from policylearn.settings.schema import plain
 def policy_model(
     selection: Mapping[str, Any], network: NetworkConfig | None = None, inputs: Inputs | None = None
 ) -> SubgraphGNN:
-    """A model whose prediction network, and selection network if nothing else is said, is this one.
-
-    Args:
-        selection: settings of the policy.
-        network: by default the package's.
-        inputs: what the data gives and the task wants; by default one number per graph without features.
-    """
+    """A model whose prediction network, and selection network if nothing else is said, is this one."""
     settings = {"selection": selection} | ({} if network is None else {"prediction": plain(network)})
     model = build_model(settings=settings, inputs=inputs)
     assert isinstance(model, SubgraphGNN)

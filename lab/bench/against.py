@@ -37,7 +37,7 @@ REST = 0.03
 """Seconds ahead of each step: threads of the one before go on asking for work for some milliseconds."""
 
 
-class Worker:
+class CheckoutWorker:
     """A process that holds the models of a checkout."""
 
     def __init__(self, checkout: Path, words: dict[str, Any], **variables: str) -> None:
@@ -152,7 +152,7 @@ def make_step(fast: Any, model: Any, task: Any, phase: str) -> Callable[[Any], N
 
 def compare(old: Path, new: Path, words: dict[str, Any], cases: list[str]) -> list[dict[str, Any]]:
     """The milliseconds of both checkouts in every case and phase, and their ratios."""
-    workers = {"old": Worker(old, words), "new": Worker(new, words)}
+    workers = {"old": CheckoutWorker(old, words), "new": CheckoutWorker(new, words)}
     found = []
     for phase in PHASES:
         for case in cases:
@@ -177,7 +177,7 @@ def compare(old: Path, new: Path, words: dict[str, Any], cases: list[str]) -> li
 def first_use(checkout: Path, words: dict[str, Any]) -> float:
     """Processor seconds until the first training step is done where nothing has been compiled yet."""
     with tempfile.TemporaryDirectory() as folder:
-        worker = Worker(checkout, words, NUMBA_CACHE_DIR=folder)
+        worker = CheckoutWorker(checkout, words, NUMBA_CACHE_DIR=folder)
         ahead = worker.seconds("learned-t2", "train", 0)[2]
         worker.close()
         return ahead

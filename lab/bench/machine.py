@@ -31,3 +31,14 @@ def keep(name: str, result: dict[str, Any]) -> Path:
     path = RESULTS / f"{name}.json"
     path.write_text(json.dumps({"machine": describe() | {"versions": versions("numba")}, **result}, indent=2) + "\n")
     return path
+
+
+def forget_peak() -> None:
+    """Measure the peak of memory from here on; Linux alone can tell."""
+    Path("/proc/self/clear_refs").write_text("5")
+
+
+def peak() -> int:
+    """Most bytes that this process has held since `forget_peak`."""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) * 1024 for line in lines if "VmHWM" in line)

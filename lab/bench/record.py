@@ -16,15 +16,11 @@ class Timing(msgspec.Struct, frozen=True):
     """Milliseconds of one contender in one case, a number per round.
 
     Args:
-        dataset: by name.
         case: by name; in a table of systems, a policy's or system's name.
-        phase: `train` (a step) or `infer`.
-        contender: of `cases.CONTENDERS`; `system` in a table of systems.
-        graphs: of a batch.
+        contender: of `steps.CONTENDERS`; `system` in a table of systems.
         ms: of every round; empty if it was not run.
         peak_bytes: most memory that it needed beyond program, data and model; None if that was not measured.
         note: why it was not run; empty if it was.
-        parameters: number of weights; None if they were not counted.
     """
 
     dataset: str
@@ -48,39 +44,12 @@ class Timing(msgspec.Struct, frozen=True):
         return float(low), float(high)
 
 
-class Growth(msgspec.Struct, frozen=True):
-    """Milliseconds of inference on single graphs of rising size, a list of rounds per graph."""
-
-    family: str
-    picks: int
-    nodes: tuple[int, ...]
-    ms: tuple[tuple[float, ...], ...]
-
-    @property
-    def medians(self) -> list[float]:
-        return [statistics.median(rounds) for rounds in self.ms]
-
-    @property
-    def exponent(self) -> float:
-        """The power of n that the times follow: the slope of a line through log time against log size."""
-        return float(np.polyfit(np.log(self.nodes), np.log(self.medians), 1)[0])
-
-
 class BenchReport(msgspec.Struct, frozen=True):
     """One run of the benchmark.
 
     Args:
-        command: what was typed.
-        date: when it began, UTC.
-        machine: what it ran on, with the threads it used.
-        versions: of the packages.
-        commit: of the code.
         kernels: how sums over neighbours were computed.
         load: the machine's load average over a minute, before and after.
-        settings: of the run.
-        timings: every contender of every case.
-        growth: cost against size.
-        format: of this file.
     """
 
     command: str
@@ -92,7 +61,6 @@ class BenchReport(msgspec.Struct, frozen=True):
     load: tuple[float, ...]
     settings: dict[str, Any]
     timings: tuple[Timing, ...]
-    growth: tuple[Growth, ...] = ()
     format: int = FORMAT
 
     def find(self, dataset: str, case: str, phase: str, contender: str) -> Timing | None:

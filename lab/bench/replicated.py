@@ -37,12 +37,7 @@ class Copies:
 
 
 def replicate(batch: Batch, counts: Tensor) -> Copies:
-    """Write out ``counts[g]`` copies of each graph g, edges included.
-
-    Args:
-        batch: as PyG collates it, edges in the order of the graphs.
-        counts: how many, ``(G,)``.
-    """
+    """Write out ``counts[g]`` copies of each graph g, edges included."""
     graphs = len(counts)
     edge_sizes = torch.bincount(batch.batch[batch.edge_index[0]], minlength=graphs)
     graph = torch.repeat_interleave(torch.arange(graphs), counts)  # (B,)
@@ -124,8 +119,6 @@ class Network(nn.Module):
     """Node states of replicated copies.
 
     Args:
-        inputs: features of nodes and edges.
-        network: width, depth and residual connections.
         marked: whether copies carry marks, on a stream of their own.
         track: keep running statistics in the norms.
     """
@@ -153,8 +146,6 @@ class ReplicatedGNN(nn.Module):
     """Policy and prediction over replicated copies.
 
     Args:
-        inputs: features of nodes and edges, and the number of outputs.
-        network: of prediction and selection.
         policy: learned, random, full or none.
         picks: T, of a learned or random policy.
         tau: temperature of the straight-through gradient.
@@ -175,13 +166,7 @@ class ReplicatedGNN(nn.Module):
             self.selector = _head(network.channels, 1)
 
     def forward(self, batch: Batch, *, noise: Tensor | None = None, generator: torch.Generator | None = None) -> Tensor:
-        """Pick, then predict, ``(G, outputs)``.
-
-        Args:
-            batch: the graphs.
-            noise: Gumbel noise of the picks, ``(T, N)``; drawn if not given.
-            generator: where to draw from.
-        """
+        """Pick, with Gumbel noise ``(T, N)`` that is drawn if not given, then predict, ``(G, outputs)``."""
         if self.policy == "full":
             copies = replicate(batch, batch.ptr.diff() + 1)
             local = copies.node - batch.ptr[batch.batch][copies.node]

@@ -4,105 +4,160 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import asdict
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
+from typing import Any
 
-import torch
+from msgspec import structs
 
-from lab.bench.cases import BenchSettings, plan
-from lab.bench.groups import Tell, count_steps, measure_group, with_peak
-from lab.bench.growth import growth_steps, measure_growth
-from lab.bench.record import BenchReport, Growth, Timing
-from lab.bench.systems import SystemSettings, measure_system
+from lab.bench.record import BenchReport, Timing
+from lab.bench.steps import CASES, CONTENDERS, PHASES, SYSTEM, StepSpec, entrant_names
+from lab.bench.worker import PEAK, NotRunError, Worker
 from policylearn.fast import has_numba, wanted_kernels
 from policylearn.settings import DataConfig
 from policylearn.settings.provenance import commit, describe_machine, versions
 from policylearn.training import load_source
+from policylearn.wording import hint
 
-QUICK_PEAK = "learned-t2"
+BATCH_SIZES = {"zinc": 128, "ogbg-molhiv": 128, "reddit-binary": 32}
+"""Graphs of a batch, of the datasets that are measured unless others are named; any other dataset has `BATCH_SIZE`."""
+BATCH_SIZE = 128
+QUICK_CASES = ("none", "random-t2", "learned-t2", "straight-t2", "full")
+NO_TRAINING = (("reddit-binary", "full"),)
+"""The full bag of its graphs is only streamed: the gradients of a batch would need hundreds of gigabytes."""
 
 
-def run_bench(settings: BenchSettings, command: str, tell: Tell, expect: Callable[[int], None]) -> BenchReport:
-    """Measure everything that the settings name.
+@dataclass(frozen=True)
+class BenchSettings:
+    """One run of the benchmark.
 
     Args:
-        settings: what.
-        command: how it was asked for, for the record.
-        tell: told of every step.
-        expect: told how many steps are still to come, as soon as that is known.
+        datasets: by name.
+        cases: names of `CASES`, or of systems; empty takes all.
+        systems: measure what every system costs beside the policies, with its own settings and in processor time,
+            instead of our model against plain PyTorch and the replicated one.
+        rounds: how often each is timed.
+        threads: of torch and of our own kernels. With one, a busy machine disturbs least.
+        layers: of all networks; a system has its own.
+        channels: likewise.
+        batch_size: graphs of a batch; None takes those of `BATCH_SIZES`.
+        memory: measure peak memory too.
+        seconds: how long the rounds of one contender may take together; slower ones get fewer rounds.
     """
-    begun = now()
-    groups = plan(settings)
-    sources = {name: load_source(DataConfig(name=name)) for name in settings.datasets}
-    families = settings.families if settings.growth_nodes else ()
-    expect(sum(count_steps(group, settings) for group in groups) + len(families) * growth_steps(settings))
-    with threads(settings.threads):
-        timings = [t for group in groups for t in measure_group(group, sources[group.dataset], settings, tell)]
-        growth = tuple(measure_growth(family, settings, tell) for family in families)
-        timings = measure_peaks(timings, settings, tell, expect) if settings.memory else timings
-        return make_report(settings, command, begun, timings, growth)
+
+    datasets: tuple[str, ...] = tuple(BATCH_SIZES)
+    cases: tuple[str, ...] = ()
+    systems: bool = False
+    rounds: int = 5
+    threads: int = 1
+    layers: int = 6
+    channels: int = 64
+    batch_size: int | None = None
+    memory: bool = True
+    seconds: float = 120.0
+
+    def __post_init__(self) -> None:
+        for name in self.cases:
+            if name not in self.known:
+                way_out = hint(name, self.known, f"the cases are {', '.join(self.known)}")
+                raise ValueError(f"there is no case '{name}'; {way_out}")
+        for field, bound in {"rounds": 1, "threads": 1, "layers": 1, "channels": 2, "batch_size": 1}.items():
+            value = getattr(self, field)
+            if value is not None and value < bound:
+                raise ValueError(f"'{field.replace('_', '-')}' must be >= {bound} (got {value})")
+
+    @property
+    def known(self) -> tuple[str, ...]:
+        """What may be measured."""
+        return entrant_names() if self.systems else tuple(CASES)
 
 
-def run_systems(settings: SystemSettings, command: str, tell: Tell, expect: Callable[[int], None]) -> BenchReport:
-    """Measure what every system costs beside the policies; see `run_bench`."""
-    begun = now()
-    expect(len(settings.chosen))
-    timings: list[Timing] = []
-    with threads(settings.threads):
-        for name in settings.chosen:
-            timings += measure_system(name, settings)
-            tell(name, 1)
-        return make_report(settings, command, begun, timings)
+def plan(settings: BenchSettings) -> Iterator[tuple[StepSpec, ...]]:
+    """The contenders that take turns, case by case."""
+    for dataset in settings.datasets:
+        size = settings.batch_size or BATCH_SIZES.get(dataset, BATCH_SIZE)
+        for phase in PHASES:
+            for case in settings.cases or settings.known:
+                unmeasured = (dataset, case) in NO_TRAINING if phase == "train" else "estimator" in CASES.get(case, {})
+                spec = StepSpec(
+                    dataset, case, SYSTEM, phase, size, settings.rounds, settings.threads, settings.layers,
+                    settings.channels,
+                )  # fmt: skip
+                if not unmeasured:
+                    contenders = (SYSTEM,) if settings.systems else CONTENDERS
+                    yield tuple(structs.replace(spec, contender=contender) for contender in contenders)
 
 
-def now() -> tuple[str, float, str]:
-    """Date, load and commit; a checkout may move on while something is measured."""
-    return datetime.now(UTC).isoformat(timespec="seconds"), os.getloadavg()[0], commit()
-
-
-def make_report(
-    settings: BenchSettings | SystemSettings,
+def run_bench(
+    settings: BenchSettings,
     command: str,
-    begun: tuple[str, float, str],
-    timings: list[Timing],
-    growth: tuple[Growth, ...] = (),
+    report: Callable[[str, float], None] = lambda _title, _share: None,
+    start: Callable[..., Any] | None = None,
 ) -> BenchReport:
-    """What was measured, with how and where."""
-    date, load, code = begun
+    """Measure everything that the settings name, each contender in a `Worker` unless ``start`` makes another.
+
+    ``report`` is told what is measured, and the share that is done.
+    """
+    date, load, code = datetime.now(UTC).isoformat(timespec="seconds"), os.getloadavg()[0], commit()
+    for name in settings.datasets:
+        load_source(DataConfig(name=name))  # says what is missing before anything is measured
+    groups = list(plan(settings))
+    timings: list[Timing] = []
+    for done, group in enumerate(groups):
+        report(f"{group[0].dataset}, {group[0].phase}: {group[0].case}", done / len(groups))
+        timings += measure_group(group, settings, start or Worker)
     return BenchReport(
         command=command,
         date=date,
-        machine=describe_machine(),
+        machine=describe_machine() | {"threads": settings.threads},
         versions=versions("numba"),
         commit=code,
         kernels=f"{wanted_kernels()}, numba {'there' if has_numba() else 'absent'}",
         load=(load, os.getloadavg()[0]),
         settings=asdict(settings),
         timings=tuple(timings),
-        growth=growth,
     )
 
 
-def measure_peaks(
-    timings: list[Timing], settings: BenchSettings, tell: Tell, expect: Callable[[int], None]
-) -> list[Timing]:
-    """The timings with their peak memory; a quick run has that of one case alone, as each takes its own process."""
-    wanted = [t for t in timings if t.ms and (not settings.quick or t.case == QUICK_PEAK)]
-    expect(len(wanted))
-    measured = list(timings)
-    for timing in wanted:
-        tell(f"memory of {timing.dataset}, {timing.phase}: {timing.case} {timing.contender}", 1)
-        measured[timings.index(timing)] = with_peak(timing, settings)
-    return measured
-
-
-@contextmanager
-def threads(count: int) -> Iterator[None]:
-    """So many threads for torch, and for our kernels, which ask torch, for the length of a block."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(count)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
+def measure_group(group: tuple[StepSpec, ...], settings: BenchSettings, start: Callable[..., Any]) -> list[Timing]:
+    """Peak memory of each contender, then their times, turn by turn; or why one was not run."""
+    peaks: dict[str, int] = {}
+    notes: dict[str, str] = {}
+    weights: dict[str, int] = {}
+    ms: dict[str, list[float]] = {spec.contender: [] for spec in group}
+    for spec in group if settings.memory else ():
+        try:
+            with start(spec, tight=True) as worker:
+                worker.answer()
+                peaks[spec.contender] = worker.ask(PEAK)
+        except NotRunError as error:
+            notes[spec.contender] = f"not run: {error}"
+    with ExitStack() as stack:
+        workers = {spec.contender: stack.enter_context(start(spec)) for spec in group if spec.contender not in notes}
+        for turn in range(-1, settings.rounds):  # the first answers say how many weights there are
+            for name, worker in list(workers.items()):
+                try:
+                    if turn < 0:
+                        weights[name] = worker.answer()
+                    elif sum(ms[name]) < 1000 * settings.seconds:
+                        clock, processor = worker.ask(turn)
+                        ms[name].append(processor if settings.systems else clock)
+                except NotRunError as error:
+                    notes[name] = f"not run: {error}"
+                    del workers[name]
+    return [
+        Timing(
+            spec.dataset,
+            spec.case,
+            spec.phase,
+            name,
+            spec.batch_size,
+            tuple(ms[name]),
+            peaks.get(name),
+            notes.get(name, ""),
+            weights.get(name),
+        )
+        for spec in group
+        for name in (spec.contender,)
+    ]

@@ -9,10 +9,8 @@ from __future__ import annotations
 
 import argparse
 import os
-import resource
 import statistics
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Callable
@@ -21,8 +19,8 @@ from typing import Any
 
 import psutil
 
+from lab.bench.commands import ours, watch
 from lab.bench.machine import keep
-from lab.bench.watched_command import watch
 from policylearn.cli.registry import VERBS
 from policylearn.wording import markdown_table
 
@@ -31,23 +29,14 @@ GOAL = 0.7
 MOLECULES = ("CCO", "c1ccccc1", "CC(=O)O", "CCCCCC", "CCN", "Oc1ccccc1", "CCCl", "CC(C)O", "CCOCC", "CCCO") * 4
 
 
-def ours() -> list[str]:
-    """The command, of the same installation as this script."""
-    return [sys.executable, "-c", "import sys; from policylearn.cli import main; sys.exit(main(sys.argv[1:]))"]
-
-
-def processor_seconds(words: list[str]) -> float:
-    """What a whole command takes; a wrong option ends with 2, which is right."""
-
-    def spent() -> float:
-        used = resource.getrusage(resource.RUSAGE_CHILDREN)
-        return used.ru_utime + used.ru_stime
-
-    before = spent()
+def whole(words: list[str]) -> float:
+    """Processor seconds of a command; a wrong option ends with 2, which is right."""
+    before = os.times()
     ended = subprocess.run([*ours(), *words], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
     if ended.returncode not in (0, 2):
         raise SystemExit(f"policylearn {' '.join(words)} ended with {ended.returncode}")
-    return spent() - before
+    after = os.times()
+    return after.children_user + after.children_system - before.children_user - before.children_system
 
 
 def until(words: list[str], begun: Callable[[], bool] | None = None) -> float:
@@ -80,18 +69,10 @@ def measure(rounds: int) -> dict[str, Any]:
         rows = [f"{smiles},{len(smiles) + number / 10}" for number, smiles in enumerate(MOLECULES)]
         table.write_text("\n".join(["smiles,y", *rows]) + "\n")
         training = ["train", str(table), "--target", "y", "--data.split", "random", "--network-only"]
-        made = subprocess.run([*ours(), *training, "--epochs", "1", "-o", str(run)], capture_output=True, check=False)
-        if made.returncode:
-            raise SystemExit(f"no model could be trained: {made.stderr.decode()}")
-        silent = [[*verb.split(), "--help"] for verb in VERBS] + [
-            ["train", "--nosuch"],
-            ["datasets"],
-            ["info", str(run)],
-        ]
-        spent = {
-            " ".join(words).replace(str(run), "RUN"): [processor_seconds(words) for _ in range(rounds)]
-            for words in silent
-        }
+        subprocess.run([*ours(), *training, "--epochs", "1", "-o", str(run)], check=True)
+        silent = [[*verb.split(), "--help"] for verb in VERBS]
+        silent += [["train", "--nosuch"], ["datasets"], ["info", str(run)]]
+        spent = {" ".join(words).replace(str(run), "RUN"): [whole(words) for _ in range(rounds)] for words in silent}
         predict = ["predict", str(run), str(table)]
         waits = {
             "predict": [until_it_writes(predict, folder / f"answers-{turn}") for turn in range(rounds)],

@@ -1,65 +1,40 @@
-"""A benchmark's record as tables, for the terminal and for documents."""
+"""A benchmark's record as tables."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
-from rich.table import Table
-
-from lab.bench.cases import CASES
 from lab.bench.record import BenchReport, Timing, paired_ratio
-from lab.bench.systems import POLICIES, SYSTEM, UNIT, entrant_title
+from lab.bench.steps import CASES, NAMES, SYSTEM, title_of
 from policylearn.training.presets import preset_names
 from policylearn.wording import markdown_table
 
 MIB = 2**20
 WORDS = {"train": "training step", "infer": "inference"}
+UNIT = "random-t2"
+"""In units of whose time systems are given."""
 UNPUBLISHED = "*"
 """Marks systems without settings for the dataset."""
 
 
-@dataclass(frozen=True)
-class Sheet:
-    """A table with a title."""
-
-    title: str
-    headings: tuple[str, ...]
-    rows: list[tuple[str, ...]]
-
-    def for_terminal(self) -> Table:
-        """As rich prints it."""
-        table = Table(title=self.title, title_justify="left")
-        for at, heading in enumerate(self.headings):
-            table.add_column(heading, justify="right" if at else "left")
-        for row in self.rows:
-            table.add_row(*row)
-        return table
-
-
-def make_tables(report: BenchReport) -> Iterator[Table]:
-    """The record for the terminal."""
-    return (sheet.for_terminal() for sheet in make_sheets(report))
-
-
 def report_markdown(report: BenchReport) -> str:
-    """The record as documents hold it."""
-    sheets = [f"{sheet.title}\n\n{markdown_table(sheet.headings, sheet.rows)}" for sheet in make_sheets(report)]
-    return "\n\n".join([where_measured(report), *sheets])
+    """The record as the page and the terminal show it."""
+    return "\n\n".join([where_measured(report), *report_tables(report)])
 
 
-def make_sheets(report: BenchReport) -> Iterator[Sheet]:
-    """Times and memory per dataset and phase, and cost against size; or the table of systems."""
+def report_tables(report: BenchReport) -> Iterator[str]:
+    """Times and memory per dataset and phase, or the table of systems."""
     if any(t.contender == SYSTEM for t in report.timings):
-        yield systems_sheet(report)
+        unit = f"over {title_of(UNIT, NAMES)}"
+        headings = ("method", "weights", "training step", unit, "peak MiB", "inference", unit, "peak MiB")
+        table = markdown_table(headings, system_rows(report))
+        yield f"ms of processor time per batch, median (quartiles)\n\n{table}"
         return
     for dataset, phase in dict.fromkeys((t.dataset, t.phase) for t in report.timings):
-        yield times_sheet(report, dataset, phase)
-    if report.growth:
-        yield growth_sheet(report)
+        yield times_table(report, dataset, phase)
 
 
-def times_sheet(report: BenchReport, dataset: str, phase: str) -> Sheet:
+def times_table(report: BenchReport, dataset: str, phase: str) -> str:
     """Everybody's times on a dataset in one phase."""
     rows = []
     for ours in report.timings:
@@ -70,41 +45,25 @@ def times_sheet(report: BenchReport, dataset: str, phase: str) -> Sheet:
         for other in others:
             cells += ["", ""] if other is None else [spread(other), ratio(other, ours)]
         cells += [mebibytes(timing) for timing in (ours, *others)]
-        rows.append((CASES[ours.case].title, *cells))
+        rows.append((title_of(ours.case), *cells))
     headings = ("method", "ours", "plain", "over ours", "replicated", "over ours", "MiB: ours", "plain", "replicated")
     graphs = next(t.graphs for t in report.timings if t.dataset == dataset)
     title = f"{dataset}, {WORDS[phase]}, {graphs} graphs: ms per batch, median (quartiles), and times as long as ours"
-    return Sheet(title, headings, rows)
-
-
-def growth_sheet(report: BenchReport) -> Sheet:
-    """Cost of inference against the number of nodes."""
-    first = report.growth[0]  # a grid has as many nodes as a square near that number
-    headings = ("graph", *(f"n ≈ {nodes:,}" for nodes in first.nodes), "exponent")
-    rows = [(growth.family, *map(short_ms, growth.medians), f"{growth.exponent:.2f}") for growth in report.growth]
-    title = f"inference at T={first.picks} on one graph of n nodes, ms; time grows like n to the exponent"
-    return Sheet(title, headings, rows)
-
-
-def systems_sheet(report: BenchReport) -> Sheet:
-    """What every system costs beside the policies."""
-    unit = f"over {entrant_title(UNIT)}"
-    headings = ("method", "weights", "training step", unit, "peak MiB", "inference", unit, "peak MiB")
-    return Sheet("ms of processor time per batch, median (quartiles)", headings, list(system_rows(report)))
+    return f"{title}\n\n{markdown_table(headings, rows)}"
 
 
 def system_rows(report: BenchReport) -> Iterator[tuple[str, ...]]:
     """Times with their quartiles, and in units of the unit's time."""
-    dataset, shipped = report.settings["dataset"], preset_names()
+    dataset, shipped = report.timings[0].dataset, preset_names()
     for name in dict.fromkeys(timing.case for timing in report.timings):
-        own = name in POLICIES or f"{dataset}/{name}" in shipped
+        own = name in CASES or f"{dataset}/{name}" in shipped
         cells, weights = [], None
         for phase in WORDS:
             timing, unit = (report.find(dataset, case, phase, SYSTEM) for case in (name, UNIT))
             assert timing is not None, f"{name} has no entry for {phase}"
             weights = weights or timing.parameters
             cells += [spread(timing), ratio(timing, unit) if unit else "", mebibytes(timing)]
-        yield entrant_title(name) + ("" if own else f" {UNPUBLISHED}"), f"{weights:,}" if weights else "", *cells
+        yield title_of(name, NAMES) + ("" if own else f" {UNPUBLISHED}"), f"{weights:,}" if weights else "", *cells
 
 
 def where_measured(report: BenchReport) -> str:

@@ -22,12 +22,7 @@ SAME = (
 
 
 def take_over(root: Path, tables: Sequence[Table]) -> list[Record]:
-    """The records of comparisons that a cell asks for, each configuration once.
-
-    Args:
-        root: the folder of all results.
-        tables: whose cells.
-    """
+    """The records of comparisons that a cell asks for, each configuration once."""
     cells = cells_by_experiment(tables)
     found: dict[tuple[str, str], Record] = {}
     for path in sorted((root / FOLDER).glob("*/*/*.json")):

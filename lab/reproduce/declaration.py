@@ -61,8 +61,6 @@ class Method:
     """One way to look at a graph.
 
     Args:
-        name: as the paper calls it.
-        slug: on the command line.
         policy: which policy it is; empty for a system.
         settings: what differs from the settings of that policy or system, by dotted name.
         model: which system it is, by its name; `policy` for policies.
@@ -82,15 +80,8 @@ class Column:
     """What a table's column reports.
 
     Args:
-        title: as in the paper.
-        slug: on the command line.
-        dataset: as in ``policylearn datasets``.
-        metric: its name.
-        higher_is_better: of the metric.
-        protocol: how often each of its cells is repeated.
         target: of datasets with a task per target.
         factor: what our figure is multiplied by to be in the paper's units.
-        measure: what is measured.
         needs: data that do not come with the others, in words; None where they do.
     """
 
@@ -128,12 +119,8 @@ class Experiment:
     """What is run for a cell; cells of several tables may share one.
 
     Args:
-        dataset: as in ``policylearn datasets``.
         policy: ours; empty for a system.
-        picks: T.
-        target: of datasets with a task per target.
         settings: what differs from the paper's settings of that policy.
-        measure: what is measured.
         model: the system; `policy` for policies.
     """
 
@@ -202,11 +189,6 @@ class Table:
     """A result table.
 
     Args:
-        name: on the command line.
-        title: what it shows.
-        label: where it stands in the paper.
-        columns: what it reports.
-        rows: of which methods.
         note: what a reader of our figures must know besides; empty where there is nothing.
         variants: rows of ours that the paper does not have, such as a system inside the table's budget
             or one that it does not compare with.

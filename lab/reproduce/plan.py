@@ -28,10 +28,8 @@ class Wish:
 
     Args:
         rows: slugs or patterns such as ``learned*``; empty takes all that the paper has a figure for.
-        columns: likewise.
         seeds: how many seeds, folds or rounds; None takes the protocol's number.
         only: these alone.
-        epochs: None takes the paper's.
         settings: what to change, by dotted name; those of a model go to the rows whose model has them.
         estimators: of policies that learn; empty takes the settings' own.
     """
@@ -50,10 +48,6 @@ class Job:
     """One run.
 
     Args:
-        cell: for which figure.
-        experiment: what is run.
-        repeat: which seed, fold or round.
-        config: the whole run.
         paper: the paper's own settings, to compare with.
         schedule: how the learning rate's steps were fitted to fewer epochs; None where they were not.
     """
@@ -195,13 +189,7 @@ def shortened(paper: RunConfig, wish: Wish) -> tuple[RunConfig, str | None]:
 
 
 def command_of(cell: Cell, settings: Mapping[str, Any], numbers: Sequence[int]) -> str:
-    """The command that repeats the runs of these seeds, folds or rounds.
-
-    Args:
-        cell: the figure.
-        settings: of the runs.
-        numbers: which of them.
-    """
+    """The command that repeats the runs of these seeds, folds or rounds."""
     paper, epochs = cell.experiment.config(), int(settings["fit"]["epochs"])
     words = ["python -m lab reproduce", cell.table, "--columns", cell.column.slug, "--rows", cell.row.slug]
     words += ["--only", *map(str, numbers)]

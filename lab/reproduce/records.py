@@ -24,34 +24,15 @@ class Record:
     """One run, with all that is needed to judge and to repeat it.
 
     Args:
-        experiment: what was run.
-        repeat: over what it is repeated.
-        number: which seed, fold or round.
         table: of the cell for which it was run; other tables may show it too.
-        row: likewise.
-        column: likewise.
         config: the whole configuration, in today's form.
         changed: settings in which it departs from the paper's, by dotted name.
-        mode: of the learned policy; None for others.
-        estimator: likewise.
-        epochs: how many were asked for.
-        paper_epochs: how many the paper took.
         schedule: how the learning rate's steps were fitted to fewer epochs; None where they were not.
-        metric: its name.
-        higher_is_better: of the metric.
         best_epoch: by validation, counted from 0; None for times.
-        valid: there; None for times.
         test: there, or the milliseconds.
         reported: the part whose curve a k-fold protocol reports.
         curve: per epoch ``epoch``, ``loss``, ``valid`` and, where it was looked at, ``test``.
         seconds: of the training over all sessions.
-        parameters: weights of each network.
-        dataset: name, fingerprint, caveat and number of graphs.
-        machine: what it ran on.
-        versions: of the packages.
-        commit: of this code.
-        finished: when, in UTC.
-        command: what repeats it.
         file: where it was read from; not written.
     """
 

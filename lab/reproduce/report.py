@@ -41,12 +41,7 @@ the gain of the last method over the one before it, with its standard error; *ru
 
 
 def write_report(ledger: Ledger, tables: Sequence[Table]) -> Path:
-    """Write RESULTS.md beside the ledger's folder, and the table of picks into README.md.
-
-    Args:
-        ledger: the records.
-        tables: what to report on.
-    """
+    """Write RESULTS.md beside the ledger's folder, and the table of picks into README.md."""
     records = [*load_records(ledger), *take_over(ledger.root, tables)]
     path = ledger.root.parent / "RESULTS.md"
     if not records:
@@ -62,13 +57,7 @@ def write_report(ledger: Ledger, tables: Sequence[Table]) -> Path:
 
 
 def make_report(records: Iterable[Record], tables: Sequence[Table], root: str) -> str:
-    """The text; the same for the same records.
-
-    Args:
-        records: of the ledger.
-        tables: what to report on.
-        root: the name of the ledger's folder.
-    """
+    """The text; the same for the same records."""
     groups, by_name = group_records(records), {table.name: table for table in tables}
     lines = [claim_line(claim, by_name[claim.table], groups) for claim in CLAIMS if claim.table in by_name]
     headings = ("claim", "data", "paper", "ours", "ahead", "runs", "command")

@@ -11,82 +11,55 @@ from typing import Any
 import lightning
 
 from lab.errors import save_errors
-from lab.ledger import JobOutcome, Ledger, OutOfTimeError, run_jobs
+from lab.ledger import JobOutcome, Ledger, run_jobs
 from lab.reproduce.plan import Job, command_of
 from lab.reproduce.records import SHOWN_APART, Record, run_folder
 from lab.reproduce.timing import measure_ms
+from lab.reproduce.unfinished import continue_copy, remove_copy
 from lab.settings import selection_of, settings_of
 from policylearn.settings import DataConfig
 from policylearn.settings.flat import differences
 from policylearn.settings.provenance import commit, describe_machine, versions
 from policylearn.settings.run_files import HISTORY
 from policylearn.training import Source, fit, load_run, load_source
-from policylearn.training.checkpoints import CHECKPOINTS, Checkpoints
+from policylearn.training.checkpoints import CHECKPOINTS
 from policylearn.training.fitting import describe_dataset
 from policylearn.training.folds import parts_of, read_curve
 
 CallbacksOf = Callable[[Job], Sequence[lightning.Callback]]
 
 
-class BudgetCallback(lightning.Callback):
-    """Stops a training at the end of the epoch in which the time is over, after a checkpoint.
-
-    Args:
-        deadline: on the clock of ``time.monotonic``.
-    """
-
-    def __init__(self, deadline: float) -> None:
-        self.deadline = deadline
-
-    def on_train_epoch_end(self, trainer: lightning.Trainer, pl_module: lightning.LightningModule) -> None:
-        """Stop if it is time, unless this was the last epoch."""
-        if time.monotonic() < self.deadline or trainer.current_epoch + 1 == trainer.max_epochs:
-            return
-        for callback in trainer.callbacks:  # type: ignore[attr-defined]
-            if isinstance(callback, Checkpoints):
-                callback.write(trainer)
-        raise OutOfTimeError
-
-
 def run_table(
     jobs: Sequence[Job],
     ledger: Ledger,
     *,
-    budget_seconds: float | None = None,
     callbacks_of: CallbacksOf = lambda _job: (),
     after: Callable[[Job], None] = lambda _job: None,
 ) -> JobOutcome[Job]:
     """Run the jobs that have no record and that no other process is at.
 
-    Args:
-        jobs: in the order in which to run them.
-        ledger: where their records go.
-        budget_seconds: how long; None until all are done. A run that is stopped continues next time.
-        callbacks_of: makes the Lightning callbacks of each training.
-        after: told each job that is over, whoever did it.
+    A run that was stopped continues from its run folder, or from the copy that was kept of it. ``after`` is told each
+    job that is over, whoever did it.
     """
-    deadline = None if budget_seconds is None else time.monotonic() + budget_seconds
     kept: list[tuple[DataConfig, Source]] = []  # one dataset at a time
 
     def run(job: Job) -> Record:
         data = job.config.data.replace(fold=None, transforms={})
         if not kept or kept[0][0] != data:
             kept[:] = [(data, load_source(data))]
-        stop = [] if deadline is None else [BudgetCallback(deadline)]
-        return perform(job, kept[0][1], ledger, [*callbacks_of(job), *stop])
+        continue_copy(ledger, job)
+        return perform(job, kept[0][1], ledger, callbacks_of(job))
 
-    return run_jobs(ledger, jobs, run, deadline=deadline, after=after)
+    def finished(job: Job) -> None:
+        if ledger.find(job) is not None:
+            remove_copy(ledger, job)
+        after(job)
+
+    return run_jobs(ledger, jobs, run, after=finished)
 
 
 def perform(job: Job, source: Source, ledger: Ledger, callbacks: Sequence[lightning.Callback]) -> Record:
-    """Train or measure, and say all about it.
-
-    Args:
-        job: what.
-        source: its data.
-        ledger: beside whose record the errors of graphs go.
-        callbacks: of the training.
-    """
+    """Train or measure, and say all about it."""
     if job.experiment.measure != "metric":
         started = time.perf_counter()
         value = measure_ms(job.config, source, job.experiment.measure)

@@ -21,13 +21,7 @@ from policylearn.training.prepared_data import prepare_data
 
 
 def measure_ms(config: RunConfig, source: Source, measure: Measure) -> float:
-    """Time one round, after one that is not counted; times do not depend on the weights, so they are fresh ones.
-
-    Args:
-        config: the run.
-        source: its data; of several folds, the first.
-        measure: what to time.
-    """
+    """Time one round, after one that is not counted; times do not depend on the weights, so they are fresh ones."""
     if config.fit.threads:
         torch.set_num_threads(config.fit.threads)
     torch.manual_seed(config.fit.seed)
@@ -53,13 +47,7 @@ def measure_ms(config: RunConfig, source: Source, measure: Measure) -> float:
 
 
 class TrainingSteps:
-    """Steps as a training makes them, without its loop: loss, gradients, their limit, optimiser.
-
-    Args:
-        model: what to train.
-        task: its loss.
-        config: the run, for its optimiser.
-    """
+    """Steps as a training makes them, without its loop: loss, gradients, their limit, optimiser."""
 
     def __init__(self, model: torch.nn.Module, task: Task, config: RunConfig) -> None:
         # A rate's schedule may ask how many steps there will be, and takes no time worth counting.
@@ -68,7 +56,7 @@ class TrainingSteps:
         self.optimizer: Optimizer = self.module.configure_optimizers()["optimizer"]
         self.clip = config.optim.gradient_clip
 
-    def step(self, batch: Batch, number: int) -> None:
+    def step(self, batch: Batch, number: int = 0) -> None:
         """One step; ASAM works out the gradients twice, so the optimiser is told how."""
 
         def closure() -> torch.Tensor:

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from lab.tables.splits import TABLES, split_file, split_words
 from policylearn.data import data_root
 from policylearn.prediction import finish
-from policylearn.prediction.distance_thirds import PARTS, thirds
+from policylearn.prediction.scores import PARTS, thirds
 from policylearn.training import load_run, load_source
 from policylearn.training.reevaluation import recall
 
@@ -109,7 +109,7 @@ def measured(folder: Path, assays: Sequence[str]) -> tuple[dict[str, ThirdRows],
         outcome = finish(run, [recall(run, load_source(config.data.replace(name=str(table))))])
         task, test = outcome.predictor.task, outcome.parts["test"]
         rows = groups.setdefault(group, ThirdRows([np.empty(0)] * 3, [np.empty(0, bool)] * 3, [[], [], []]))
-        for at, one in enumerate(thirds(task, test)):
+        for at, one in enumerate(thirds(task, test.y, test.answer)):
             rows.errors[at] = np.concatenate([rows.errors[at], one.errors])
             rows.inside[at] = np.concatenate([rows.inside[at], one.inside.astype(bool)])
             rows.scaled[at].append(float(one.widths.mean() / np.nanstd(test.y)))

@@ -53,7 +53,7 @@ def test_errors(start: Path, table: Path, target: str, seed: int) -> dict[str, t
             settings = {"fit": {key.split(".")[1]: value for key, value in more.items()}}
             config: RunConfig = changed(base, settings)
             outcome = finish(Path(name) / way, train(config, source, Path(name) / way).runs)
-            found[way] = (outcome.metrics["network"]["test"], outcome.metrics["test"])
+            found[way] = (outcome.metrics["alone"]["network"]["test"], outcome.metrics["test"])
     return found
 
 

@@ -23,7 +23,7 @@ def main(file: Path, seed: str, out: Path) -> None:
     os.environ["XDG_CACHE_HOME"] = str(out / "cache")
     from policylearn.cli.main import main as policylearn
     from policylearn.prediction.held_out import read_held_out
-    from policylearn.training.members import load_members
+    from policylearn.training.runs import load_members
 
     (table,) = (known for known in TABLES.values() if file.name.startswith(f"{known.name}-"))
     words = ["--data.split_column", "split", "--seed", seed, "--fit.threads", "1"]

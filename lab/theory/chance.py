@@ -7,24 +7,16 @@ from math import comb, factorial
 
 import numpy as np
 
-from policylearn.data import DataError
 from policylearn.data.packed import Array
 
 
 def success_with_replacement(components: int) -> Fraction:
     """The chance l! / l^l that l uniform draws hit l components of equal size."""
-    check_components(components)
     return Fraction(factorial(components), components**components)
 
 
 def success_without_replacement(n: int, components: int) -> Fraction:
-    """The same, n^l / C(nl, l), where no node is drawn twice.
-
-    Args:
-        n: nodes of each component.
-        components: the paper's l.
-    """
-    check_components(components)
+    """The same, n^l / C(nl, l), where no node is drawn twice."""
     return Fraction(n**components, comb(n * components, components))
 
 
@@ -33,20 +25,11 @@ def expected_draws(components: int) -> Fraction:
 
     The paper's "around 460" for l = 100 is the leading term l ln l; the expectation itself is 518.7.
     """
-    check_components(components)
     return components * sum((Fraction(1, i) for i in range(1, components + 1)), start=Fraction(0))
 
 
 def simulate_draws(n: int, components: int, trials: int, generator: np.random.Generator) -> Array:
-    """Draw nodes uniformly until every component was hit, and count the draws, ``(trials,)``.
-
-    Args:
-        n: nodes of each component.
-        components: the paper's l.
-        trials: how often.
-        generator: source of randomness.
-    """
-    check_components(components)
+    """Draw nodes uniformly until every component was hit, and count the draws, ``(trials,)``."""
     hit = np.zeros((trials, components), dtype=bool)
     missing = np.full(trials, components)
     draws = np.zeros(trials, dtype=np.int64)
@@ -58,9 +41,3 @@ def simulate_draws(n: int, components: int, trials: int, generator: np.random.Ge
         hit[running, part] = True
         running = running[missing[running] > 0]
     return draws
-
-
-def check_components(components: int) -> None:
-    """Raise unless there is a component."""
-    if components < 1:
-        raise DataError(f"'components' must be >= 1 (got {components})")

@@ -26,27 +26,20 @@ HEADINGS = (
     "steps to 99 %",
     "seconds to 99 %",
 )
-StepListener = Callable[[LearningConfig, int, float, Evaluation | None], None]
 Kind = TypeVar("Kind")
 
 
 @dataclass(frozen=True)
 class LearningRecord:
-    """One run: what was asked for, what was measured, and with what.
-
-    Args:
-        config: the settings.
-        curve: the evaluations, in the order of steps.
-        machine: what it ran on; one line in records of version 0.1.
-        versions: of the packages.
-        commit: of the source; None in records of version 0.1 that were made outside a checkout.
-    """
+    """One run: what was asked for, its evaluations in the order of steps, and with what they were made."""
 
     config: LearningConfig
     curve: tuple[Evaluation, ...]
     machine: dict[str, Any] | str = field(default_factory=describe_machine)
+    """One line in records of version 0.1."""
     versions: dict[str, str] = field(default_factory=versions)
     commit: str | None = field(default_factory=commit)
+    """None in records of version 0.1 that were made outside a checkout."""
 
     @property
     def reached(self) -> Evaluation | None:
@@ -86,23 +79,12 @@ def load_records(folder: Path) -> list[LearningRecord]:
 
 
 def run_all(
-    configs: Iterable[LearningConfig], folder: Path, report: StepListener | None = None
+    configs: Iterable[LearningConfig], folder: Path, after: Callable[[LearningConfig], None] = lambda _config: None
 ) -> list[LearningRecord]:
-    """Make every run that has no record yet, each saved as soon as it has ended, and give all records.
-
-    Args:
-        configs: the runs.
-        folder: where the records are.
-        report: told of each step of each run.
-    """
+    """Make every run that has no record yet, each saved as soon as it has ended, and give all records."""
     wanted, ledger = list(configs), open_ledger(folder)
     source = commit()  # now, since a checkout may move on while the runs are made
-
-    def perform(config: LearningConfig) -> LearningRecord:
-        tell = None if report is None else lambda step, loss, newest: report(config, step, loss, newest)
-        return LearningRecord(config, learn(config, tell).curve, commit=source)
-
-    run_jobs(ledger, wanted, perform, wait=True)
+    run_jobs(ledger, wanted, lambda one: LearningRecord(one, learn(one).curve, commit=source), wait=True, after=after)
     return [read_as(ledger.path(config), LearningRecord) for config in wanted]
 
 
@@ -116,12 +98,7 @@ def runs_of(records: Iterable[LearningRecord]) -> dict[tuple[int, int, LearningM
 
 
 def learning_table(records: Iterable[LearningRecord]) -> str:
-    """Runs as a markdown table."""
-    return markdown_table(HEADINGS, learning_rows(records))
-
-
-def learning_rows(records: Iterable[LearningRecord]) -> list[tuple[str, ...]]:
-    """A row per method and family, in the order of `HEADINGS`.
+    """A row per method and family.
 
     Figures are those of the last evaluation; steps and seconds are those to the goal, over the runs that reached it
     and stayed there. Seconds are of the processor: those of the clock say more about what else the machine does.
@@ -130,22 +107,20 @@ def learning_rows(records: Iterable[LearningRecord]) -> list[tuple[str, ...]]:
     for (n, components, method), runs in runs_of(records).items():
         last = [run.curve[-1] for run in runs]
         reached = [point for run in runs if (point := run.reached) is not None]
-        steps = spread([point.step for point in reached])
-        picks = {"none": 0, "full": n * components}.get(method, components)
         rows.append(
             (
                 f"({n}, {components})",
                 method,
-                str(picks),
+                str({"none": 0, "full": n * components}.get(method, components)),
                 percent([point.accuracy for point in last]),
                 percent([point.coverage for point in last]),
                 percent([point.sampled_coverage for point in last]),
                 f"{len(reached)} of {len(runs)}",
-                steps or f"not in {runs[0].config.steps}",
+                spread([point.step for point in reached]) or f"not in {runs[0].config.steps}",
                 spread([point.cpu_seconds for point in reached]),
             )
         )
-    return rows
+    return markdown_table(HEADINGS, rows)
 
 
 def percent(shares: Sequence[float]) -> str:

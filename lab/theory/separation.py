@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import torch
 from torch import Tensor
 
@@ -15,25 +13,8 @@ from policylearn.nn import NetworkConfig
 CHANNELS = 8
 
 
-@dataclass(frozen=True)
-class Separation:
-    """How outputs of graphs lie, in units of the largest output.
-
-    Args:
-        spread: largest difference within a class.
-        gap: least distance between the means of two classes; infinite if there is one class only.
-    """
-
-    spread: float
-    gap: float
-
-    def is_clear(self) -> bool:
-        """Whether rounding alone cannot explain the gap."""
-        return self.gap > 1000 * self.spread
-
-
-def separation(outputs: Tensor, labels: Tensor) -> Separation:
-    """Compare outputs within and between classes.
+def separation(outputs: Tensor, labels: Tensor) -> tuple[float, float]:
+    """Largest difference within a class, and least distance between the means of two, in units of the largest output.
 
     Shapes:
         outputs ``(G, C)``, labels ``(G,)`` from 0 without gaps.
@@ -43,18 +24,11 @@ def separation(outputs: Tensor, labels: Tensor) -> Separation:
     spread = (scaled - means[labels]).abs().max()
     distances = (means.unsqueeze(0) - means.unsqueeze(1)).abs().amax(-1)  # (classes, classes)
     distances.fill_diagonal_(torch.inf)
-    return Separation(float(spread), float(distances.min()))
+    return float(spread), float(distances.min())
 
 
 def covering_model(picks: int, layers: int, outputs: int, generator: torch.Generator) -> SubgraphGNN:
-    """A whole model in double precision: covering weights to select, random weights to predict.
-
-    Args:
-        picks: T.
-        layers: of both networks.
-        outputs: width of the output.
-        generator: where the prediction network's weights are drawn from.
-    """
+    """A whole model in double precision: covering weights to select, random weights to predict."""
     network = NetworkConfig(channels=CHANNELS, layers=layers, conv="gin", norm="none")
     model = draw_weights(policy_model({"picks": picks, "norm": "none"}, network, Inputs(outputs=outputs)), generator)
     load_covering_weights(model.policy)

@@ -170,14 +170,7 @@ BLOCK = 1e6
 
 
 class OneShot(nn.Module):
-    """Scores of all T picks at once, from the unmarked graph alone, as OSAN's selection network gives them.
-
-    Args:
-        features: columns of ``x``.
-        channels: width of the GraphConv layers.
-        layers: how many.
-        picks: T.
-    """
+    """Scores of all T picks at once, from the unmarked graph alone, as OSAN's selection network gives them."""
 
     def __init__(self, features: int, channels: int, layers: int, picks: int) -> None:
         super().__init__()
@@ -237,12 +230,7 @@ def one_shot_policy(network: OneShot, *, mask_selected: bool = False) -> Learned
 
 
 class Selector(nn.Module):
-    """Three linear maps that read the step from the last column and give that step's score.
-
-    Args:
-        channels: of the summed states.
-        picks: T.
-    """
+    """Three linear maps that read the step from the last column and give that step's score."""
 
     def __init__(self, channels: int, picks: int) -> None:
         super().__init__()

@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 
 from lab.verbs import verb
-from policylearn.cli.options import Flag, Output
+from policylearn.cli.options import Flag, Output, Words
 from policylearn.cli.printing import say, spoken_notes
 from policylearn.cli.stopping import stop_signals
 
@@ -22,6 +22,7 @@ def compare(
     minutes: float | None = None,
     report: Flag = False,
     against: str | None = None,
+    strata: Words = (),
 ) -> int:
     """Train every variant of a YAML on every dataset with every seed, once, and print paired differences.
 
@@ -35,11 +36,14 @@ def compare(
         minutes: start no further training after this many minutes.
         report: train nothing, and print the results so far.
         against: print differences to this variant instead of the YAML's reference, which the files keep.
+        strata: also print differences paired over graphs, by properties of graphs: 'largest_ring:6' cuts after 6,
+            'nodes:20,30' twice. Properties: nodes, degree, rings, largest_ring, scaffold_seen, target.
     """
     from rich.console import Console
 
     from lab.compare import load_records, read_comparison, run_comparison, summarise, to_markdown
     from lab.compare.plan import CompareJob, check_variant, jobs_of
+    from lab.compare.strata import StrataPlan, stratified
     from policylearn.cli.progress import add_bar, progress_bars
     from policylearn.cli.training_progress import TrainingBar
     from policylearn.data.atomic import write_text
@@ -72,4 +76,6 @@ def compare(
         return 1
     write_text(folder / "summary.md", to_markdown(summarise(records, chosen.reference), chosen.reference) + "\n")
     say(to_markdown(summarise(records, base), base))
+    if strata:
+        say("\n" + stratified(records, base, [StrataPlan.read(one) for one in strata]))
     return 0

@@ -5,28 +5,43 @@ from __future__ import annotations
 import shlex
 import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from cyclopts import App
 
 from lab.verbs import VERBS, verb
 from policylearn.cli.main import make_app
+from policylearn.cli.options import Flag
 from policylearn.cli.printing import say
 
+if TYPE_CHECKING:
+    from lab.reproduce.unfinished import BegunRun
+
 VERB = "reproduce"
+IDLE_MINUTES = 10.0
+"""A run that has written nothing for longer than this, and than five of its epochs, is not running."""
 
 
 @verb("queue")
 def queue(
-    file: Path = Path(__file__).parents[1] / "queues" / "paper.txt", /, *, results: Path = Path("results")
+    file: Path = Path(__file__).parents[1] / "queues" / "paper.txt",
+    /,
+    *,
+    results: Path = Path("results"),
+    keep: Flag = False,
 ) -> None:
-    """Say how many commands of a queue are done and waiting, and how far the newest run is.
+    """Say how many commands of a queue are done and waiting, and how far the runs are that have begun.
 
     A command is done when FILE.done holds it, or when all of its records exist.
 
     Args:
         file: a 'python -m lab reproduce' per line; lines that begin with # are notes.
         results: the folder of the records.
+        keep: copy the newest checkpoint of each unfinished run to 'unfinished' below the results, small enough to be
+            committed; 'reproduce' continues from there on another machine.
     """
+    from lab.reproduce.unfinished import keep_unfinished
+
     lines = [
         words_of(line) for line in file.read_text(encoding="utf-8").splitlines() if VERB in line and line[0] != "#"
     ]
@@ -34,9 +49,12 @@ def queue(
     ended = [words_of(line) for line in log.read_text(encoding="utf-8").splitlines()] if log.exists() else []
     app = make_app("lab", "", VERBS)
     done = sum(words in ended or has_records(app, words, results) for words in lines)
-    running = newest_run(results)
-    waiting = len(lines) - done - (running is not None)
-    say(f"{done} of {len(lines)} done; {running or 'none running'}; {waiting} waiting")
+    running, stopped = begun(results)
+    parts = [f"{done} of {len(lines)} done", *(running or ["none running"]), *stopped]
+    say("; ".join([*parts, f"{len(lines) - done - len(running)} waiting"]))
+    for copy in keep_unfinished(results) if keep else ():
+        size = sum(path.stat().st_size for path in copy.iterdir())
+        say(f"{copy}: {size / 1e6:.2f} MB")
 
 
 def words_of(line: str) -> list[str]:
@@ -47,7 +65,9 @@ def words_of(line: str) -> list[str]:
 
 def has_records(app: App, words: list[str], results: Path) -> bool:
     """Whether every run of a command has its record."""
-    from lab.reproduce import TABLES, open_ledger, plan
+    from lab.reproduce.plan import plan
+    from lab.reproduce.records import open_ledger
+    from lab.reproduce.tables import TABLES
     from lab.verbs.reproduce import find_table, wish_of
 
     _, bound, _ = app.parse_args([VERB, *words], exit_on_error=False, print_error=False)
@@ -56,19 +76,31 @@ def has_records(app: App, words: list[str], results: Path) -> bool:
     return all(ledger.find(job) is not None for job in jobs)
 
 
-def newest_run(results: Path) -> str | None:
-    """The unfinished run that was last written to, with its epoch and the time that is left; None without one."""
-    from policylearn.settings.run_config import read_yaml
-    from policylearn.settings.run_files import CONFIG, HISTORY, METRICS
-    from policylearn.training.folds import read_history
+def begun(results: Path) -> tuple[list[str], list[str]]:
+    """What to say of the run that is being trained, if there is one, and of the other unfinished ones."""
+    from lab.reproduce.records import RUNS
+    from lab.reproduce.unfinished import UNFINISHED, begun_runs
 
-    begun = [path for path in results.glob(f"runs/**/{HISTORY}") if not path.with_name(METRICS).exists()]
-    if not begun:
-        return None
-    newest = max(begun, key=lambda path: path.stat().st_mtime)
-    seconds = read_history(newest)["seconds"]
-    epochs = int(read_yaml(newest.with_name(CONFIG))["fit"]["epochs"])
-    left = (epochs - len(seconds)) * sum(seconds[-10:]) / len(seconds[-10:]) / 60
-    idle = (time.time() - newest.stat().st_mtime) / 60
-    name = newest.parent.relative_to(results / "runs")
-    return f"running {name}: epoch {len(seconds)} of {epochs}, {left:.0f} min left, last epoch {idle:.0f} min ago"
+    here = {run.name: run for run in begun_runs(results, RUNS)}
+    left = here | {run.name: run for run in begun_runs(results, UNFINISHED) if run.name not in here}
+    newest = min(here.values(), key=idle_minutes, default=None)
+    running = []
+    if newest is not None and idle_minutes(newest) <= max(IDLE_MINUTES, 5 * newest.seconds[-1] / 60):
+        del left[newest.name]
+        recent = newest.seconds[-10:]
+        minutes = (newest.epochs - len(newest.seconds)) * sum(recent) / len(recent) / 60
+        idle = idle_minutes(newest)
+        running = [f"running {progress(newest)}, {minutes:.0f} min left, last epoch {idle:.0f} min ago"]
+    return running, [f"unfinished {progress(run)}" for run in left.values()]
+
+
+def progress(run: BegunRun) -> str:
+    """A run's name and epoch."""
+    return f"{run.name}: epoch {len(run.seconds)} of {run.epochs}"
+
+
+def idle_minutes(run: BegunRun) -> float:
+    """How long ago its last epoch ended."""
+    from policylearn.settings.run_files import HISTORY
+
+    return (time.time() - (run.folder / HISTORY).stat().st_mtime) / 60

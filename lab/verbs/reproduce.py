@@ -9,14 +9,15 @@ from cyclopts import Parameter
 
 from lab.verbs import verb
 from policylearn.cli.options import Flag, Numbers, Words
-from policylearn.cli.printing import print_table, say, spoken_notes
+from policylearn.cli.printing import say, spoken_notes
 from policylearn.cli.stopping import stop_signals
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from lab.ledger import JobOutcome, Ledger
-    from lab.reproduce import Job, Table, Wish
+    from lab.reproduce.declaration import Table
+    from lab.reproduce.plan import Job, Wish
 
 
 @verb("reproduce")
@@ -30,7 +31,6 @@ def reproduce(
     seeds: int | None = None,
     only: Numbers = (),
     epochs: int | None = None,
-    budget: float | None = None,
     changes: Annotated[Words, Parameter(name="--set")] = (),
     estimator: Words = (),
     results: Path = Path("results"),
@@ -48,14 +48,16 @@ def reproduce(
         seeds: how many seeds or folds; the paper's number by default.
         only: these seeds or folds, counted from 0.
         epochs: of each run; fewer than the paper's are marked in the report.
-        budget: stop after this many minutes.
         changes: KEY=VALUE, such as selection.tau=0.33.
         estimator: how learned picks learn, one or several, such as reinforce straight_through.
         results: the folder of the records.
     """
     from rich.console import Console
 
-    from lab.reproduce import TABLES, open_ledger, plan, write_report
+    from lab.reproduce.plan import plan
+    from lab.reproduce.records import open_ledger
+    from lab.reproduce.report import write_report
+    from lab.reproduce.tables import TABLES
 
     console, ledger = Console(stderr=True), open_ledger(results)
     if table is None and not report:
@@ -63,7 +65,7 @@ def reproduce(
     if table is not None:
         wish = wish_of(rows, columns, seeds, only, epochs, changes, estimator)
         jobs = plan(find_table(table, TABLES), wish)
-        tell(run_with_bars(jobs, ledger, None if budget is None else budget * 60, console), ledger)
+        tell(run_with_bars(jobs, ledger, console), ledger)
     if report:
         say(str(write_report(ledger, TABLES)))
     return 0
@@ -91,7 +93,7 @@ def wish_of(
     **_others: object,
 ) -> Wish:
     """What the options of the verb ask for; those that are not about runs are passed over."""
-    from lab.reproduce import Wish
+    from lab.reproduce.plan import Wish
 
     return Wish(rows, columns, seeds, only, epochs, dict(map(setting, changes)), estimator)
 
@@ -111,28 +113,23 @@ def setting(word: str) -> tuple[str, Any]:
 
 def list_tables(ledger: Ledger) -> int:
     """Say which tables there are, and how many runs there are of each."""
-    from rich import box
-    from rich.table import Table as Grid
+    from lab.reproduce.records import load_records
+    from lab.reproduce.tables import TABLES
+    from policylearn.wording import markdown_table
 
-    from lab.reproduce import TABLES, load_records
-
-    grid = Grid(box=box.SIMPLE_HEAD, pad_edge=False)
-    for heading in ("table", "shows", "columns", "rows that can be run", "runs"):
-        grid.add_column(heading, overflow="fold")
-    run = [record.experiment for record in load_records(ledger)]
+    run, lines = [record.experiment for record in load_records(ledger)], []
     for table in TABLES:
-        rows = [row.slug for row in table.all_rows]
-        columns = [column.slug for column in table.columns]
+        rows = " ".join(row.slug for row in table.all_rows)
+        columns = " ".join(column.slug for column in table.columns)
         wanted = {cell.experiment for cell in table.cells()}
-        runs = sum(experiment in wanted for experiment in run)
-        grid.add_row(table.name, table.title, " ".join(columns), " ".join(rows), str(runs))
-    print_table(grid)
+        lines.append((table.name, table.title, columns, rows, str(sum(experiment in wanted for experiment in run))))
+    say(markdown_table(("table", "shows", "columns", "rows that can be run", "runs"), lines))
     return 0
 
 
-def run_with_bars(jobs: list[Job], ledger: Ledger, seconds: float | None, console: Console) -> JobOutcome[Job]:
+def run_with_bars(jobs: list[Job], ledger: Ledger, console: Console) -> JobOutcome[Job]:
     """Run the jobs under two bars: all runs together, and the epochs of the current one."""
-    from lab.reproduce import run_table
+    from lab.reproduce.runner import run_table
     from policylearn.cli.progress import add_bar, progress_bars
     from policylearn.cli.training_progress import TrainingBar
 
@@ -149,7 +146,6 @@ def run_with_bars(jobs: list[Job], ledger: Ledger, seconds: float | None, consol
         return run_table(
             jobs,
             ledger,
-            budget_seconds=seconds,
             callbacks_of=lambda job: [TrainingBar(progress, current, job.title, job.cell.column.metric)],
             after=after,
         )
@@ -157,7 +153,7 @@ def run_with_bars(jobs: list[Job], ledger: Ledger, seconds: float | None, consol
 
 def tell(outcome: JobOutcome[Job], ledger: Ledger) -> None:
     """Say what was done and what was not, and why."""
-    say(f"{len(outcome.done)} runs done, {len(outcome.found)} were there, {len(outcome.left)} left for lack of time")
+    say(f"{len(outcome.done)} runs done, {len(outcome.found)} were there")
     for job in outcome.busy:
         say(f"{job.title}: another process is at it")
     for job in outcome.done:

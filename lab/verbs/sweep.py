@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import itertools
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 from lab.verbs import verb
 from policylearn.cli.options import Output, RunOptions, SettingOptions, make_config
 from policylearn.cli.printing import say, spoken_notes
 from policylearn.cli.stopping import stop_signals
-
-if TYPE_CHECKING:
-    from rich.console import Console
-
-    from lab.sweep import Standing, Swept
+from policylearn.settings import ConfigError, RunConfig
 
 YAMLS = (".yaml", ".yml")
+UNSAFE = re.compile(r"[^\w.+-]")
 SHOWN = 10
 
 
@@ -46,13 +48,17 @@ def sweep(
         raise ValueError(f"'--trials' must be >= 1 (got {trials})")
     from rich.console import Console
 
-    from lab.grid import read_grid
-    from lab.sweep import sweep as train_grid
+    from lab.ledger import Ledger, read_content, run_jobs
     from policylearn.cli.progress import add_bar, progress_bars
     from policylearn.cli.training_progress import TrainingBar
-    from policylearn.cli.verbs.train import default_folder, label_of
-    from policylearn.settings import read_config
+    from policylearn.cli.verbs.train import default_folder
+    from policylearn.data.atomic import write_text
+    from policylearn.settings import read_config, to_yaml
     from policylearn.training import load_source
+    from policylearn.training.folds import train
+    from policylearn.training.module import DivergedError
+    from policylearn.training.runs import label_of
+    from policylearn.wording import markdown_table
 
     file = Path(what) if what.endswith(YAMLS) else None
     config = make_config(what if file is None else read_config(file).data.name, run, settings, file)
@@ -61,48 +67,107 @@ def sweep(
             f"a sweep trains each trial on one device (got {config.fit.devices});"
             " to use more, call it several times with the same folder"
         )
-    grid = read_grid(config)
+    grid = combinations(config)
     folder = output or Path("runs") / f"sweep-{default_folder(config).name}"
     console = Console(stderr=True)
-    for key in grid.without_effect:
-        say(f"'{key}' has no effect with this estimator: left out of the grid", console)
+    for key in config.grid:
+        if not any(key in combination for combination in grid):
+            say(f"'{key}' has no effect with this estimator: left out of the grid", console)
     with console.status(f"loading {config.data.name}"):
         source = load_source(config.data)
-    say(f"{len(grid.combinations)} combinations of {', '.join(config.grid)}; folder {folder}", console)
-    metric = source.dataset.task.metric
+    task, ledger = source.dataset.task, Ledger(folder)
+    jobs = [Trial(label(values), apply(config, values), source.dataset.fingerprint) for values in grid]
+    say(f"{len(jobs)} combinations of {', '.join(config.grid)}; folder {folder}", console)
     kept = "finished trials and checkpoints are kept; call the same command again to continue"
     with spoken_notes(console), stop_signals(lambda: kept), progress_bars(console) as progress:
-        bar, epochs = add_bar(progress, "trials", len(grid.combinations)), add_bar(progress, "epochs")
+        bar, epochs = add_bar(progress, "trials", len(jobs)), add_bar(progress, "epochs")
 
-        def tell(standing: Standing) -> None:
-            best = "" if standing.best is None else f"best valid {metric} {standing.values[standing.best]:.4f}"
-            progress.update(bar, completed=len(standing.values), figures=best)
+        def perform(trial: Trial) -> dict[str, Any]:
+            def bars(title: str) -> list[TrainingBar]:
+                return [TrainingBar(progress, epochs, title, task.metric)]
 
-        done = train_grid(
-            config,
-            source,
-            folder,
-            trials=trials,
-            callbacks_of=lambda title: [TrainingBar(progress, epochs, title, metric)],
-            report=tell,
-        )
-    report(Console(), f"{config.data.name}, {label_of(config)}", config.data.name, metric, done)
+            try:
+                metrics = train(trial.config, source, folder / trial.record, resume=True, callbacks_of=bars).metrics
+            except DivergedError:
+                metrics = {"valid": None, "test": None}
+            return {"config": trial.settings, "valid": metrics["valid"], "test": metrics["test"]}
+
+        run_jobs(ledger, jobs, perform, most=trials, wait=True, after=lambda _trial: progress.advance(bar))
+    found = [(trial, read_content(path)) for trial in jobs if (path := ledger.find(trial)) is not None]
+    say(f"{config.data.name}, {label_of(config)}: {len(found)} of {len(jobs)} done\n")
+    scored = [(trial, record) for trial, record in found if math.isfinite(record["valid"] or math.nan)]
+    scored.sort(key=lambda one: one[1]["valid"], reverse=task.higher_is_better)
+    rows = [(trial.label, f"{record['valid']:.4f}", f"{record['test']:.4f}") for trial, record in scored[:SHOWN]]
+    say(markdown_table(("settings", f"valid {task.metric}", f"test {task.metric}"), rows))
+    if not scored:
+        say("no trial has ended well yet")
+        return 1
+    best = folder / "best.yaml"
+    write_text(best, to_yaml(scored[0][0].config))
+    say(f"\nbest settings: {best} (policylearn train {config.data.name} --config {best})")
     return 0
 
 
-def report(console: Console, title: str, data: str, metric: str, done: Swept) -> None:
-    """The best trials and the file with the best settings."""
-    from rich.table import Table
+@dataclass(frozen=True)
+class Trial:
+    """One combination of a grid: its label, the run, and the fingerprint of its data."""
 
-    standing = done.standing
-    table = Table(title=f"{title}: {len(standing.values)} of {standing.total} done")
-    for heading in ("settings", f"valid {metric}", f"test {metric}"):
-        table.add_column(heading, justify="left" if heading == "settings" else "right", overflow="fold")
-    for name, value in list(standing.values.items())[:SHOWN]:
-        test = standing.tests.get(name)
-        table.add_row(name.replace(",", "\n"), f"{value:.4f}", "" if test is None else f"{test:.4f}")
-    console.print(table)
-    if done.best is None:
-        say("no trial has ended well yet", console)
-    else:
-        say(f"best settings: {done.path} (policylearn train {data} --config {done.path})", console)
+    label: str
+    config: RunConfig
+    fingerprint: str
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What makes it what it is."""
+        from lab.settings import settings_of
+
+        return settings_of(self.config) | {"fingerprint": self.fingerprint}
+
+    @property
+    def record(self) -> str:
+        """Where its record goes, and beside it its run folder; other settings have another name."""
+        from policylearn.settings.flat import short_hash
+
+        return f"trials/{self.label}-{short_hash(self.settings)}"
+
+
+def combinations(config: RunConfig) -> list[dict[str, Any]]:
+    """Every combination of the grid, without settings that its estimator does not have."""
+    from lab.settings import selection_of, settings_of
+    from policylearn.policies import ESTIMATORS
+
+    if not config.grid:
+        raise ConfigError(
+            "there is nothing to sweep over: the configuration has no grid; add one,"
+            " such as --grid '{selection.node_dropout: [0.0, 0.5]}'"
+        )
+    for key, values in config.grid.items():
+        if not values or not all(isinstance(value, bool | int | float | str | None) for value in values):
+            raise ConfigError(f"the grid's '{key}' must hold plain values, at least one (got {values!r})")
+    usual = selection_of(settings_of(config)).get("estimator")
+    own = {name: {f"selection.{field}" for field in kind.__struct_fields__} for name, kind in ESTIMATORS.items()}
+    found: dict[str, dict[str, Any]] = {}
+    for product in itertools.product(*config.grid.values()):
+        whole = dict(zip(config.grid, product, strict=True))
+        estimator = whole.get("selection.estimator", usual)
+        others = set().union(*own.values()) - own[str(estimator)] if estimator else set()
+        chosen = {key: value for key, value in whole.items() if key not in others}
+        found[label(chosen)] = chosen
+        apply(config, chosen)  # says what is wrong before hours are spent
+    return list(found.values())
+
+
+def apply(config: RunConfig, combination: Mapping[str, Any]) -> RunConfig:
+    """The configuration of one trial, which has no grid any more."""
+    from policylearn.models import complete
+    from policylearn.settings import changed
+    from policylearn.settings.schema import nested
+
+    return complete(changed(config.replace(grid={}), nested(dict(combination)), "the grid"))
+
+
+def label(combination: Mapping[str, Any]) -> str:
+    """A combination in one word that can name a folder."""
+    from policylearn.wording import write_value
+
+    return ",".join(f"{key}={UNSAFE.sub('_', write_value(value))}" for key, value in combination.items())

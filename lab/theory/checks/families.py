@@ -126,14 +126,7 @@ def other_families() -> Measured:
 
 
 def regular_collection(nodes: int, degree: int, generator: np.random.Generator, most: int = 6) -> PackedGraphs:
-    """Connected random regular graphs that 1-WL cannot tell apart, but any one mark can.
-
-    Args:
-        nodes: of each graph.
-        degree: of each node.
-        generator: source of randomness.
-        most: how many to keep.
-    """
+    """Connected random regular graphs that 1-WL cannot tell apart, but any one mark can."""
     edges = random_regular(nodes, degree, 60, generator)  # (2, 60, U)
     drawn = pack_edges(edges.reshape(2, -1), np.full(60, nodes), np.full(60, edges.shape[2]))
     connected = take_graphs(drawn, np.flatnonzero(num_components(drawn) == 1))

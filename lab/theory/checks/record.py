@@ -16,10 +16,6 @@ class Check:
     """One statement, tried.
 
     Args:
-        statement: what the paper says, in one sentence.
-        function: what was called to find out.
-        parameters: what it was tried on.
-        result: what came out.
         holds: whether the statement stood; None where it could not be tried, and the result says why.
     """
 
@@ -51,12 +47,7 @@ CHECKS: dict[str, Callable[[], Check]] = {}
 
 
 def check(name: str, function: str) -> Callable[[Callable[[], Measured]], Callable[[], Check]]:
-    """Make a function a check of the statement that its docstring is.
-
-    Args:
-        name: of the check.
-        function: what it calls to find out.
-    """
+    """Make a function a check of the statement that its docstring is."""
 
     def register(measure: Callable[[], Measured]) -> Callable[[], Check]:
         statement = (inspect.getdoc(measure) or "").removesuffix(".")

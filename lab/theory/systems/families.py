@@ -36,12 +36,7 @@ class PairFamily:
 
 
 def load_family(name: str, most_pairs: int | None = None) -> PairFamily:
-    """SR25's 15 graphs, CSL's 10 classes with two graphs each, or EXP's pairs.
-
-    Args:
-        name: one of `FAMILIES`.
-        most_pairs: takes so many of EXP's pairs, spread over all of them; None takes all.
-    """
+    """SR25's 15 graphs, CSL's 10 classes with two graphs each, or EXP's pairs, ``most_pairs`` of all of them."""
     if name not in FAMILIES:
         raise ValueError(f"there is no family of graphs '{name}'; the families are {', '.join(FAMILIES)}")
     graphs = load_dataset(name).graphs

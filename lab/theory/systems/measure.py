@@ -41,12 +41,8 @@ class ExpressivityConfig:
     """What is asked: a subject, graphs, and networks.
 
     Args:
-        subject: a name of `SUBJECTS`.
-        family: of graphs, see `families`.
         pairs: most pairs of EXP.
         seeds: how often weights are drawn.
-        layers: of each network.
-        channels: C of each network.
     """
 
     subject: str = "gin"
@@ -118,41 +114,27 @@ class Distinguished:
         return any(one.moved for one in self.weights)
 
 
-def measure(config: ExpressivityConfig, report: Callable[[float], None] = lambda _share: None) -> Distinguished:
-    """Build the subject with random weights some times, and compare its outputs.
-
-    Args:
-        config: what is asked.
-        report: told of the share that is done.
-    """
+def measure(config: ExpressivityConfig) -> Distinguished:
+    """Build the subject with random weights some times, and compare its outputs."""
     most = min(config.pairs, find_subject(config.subject).most_pairs)
-    return measure_family(config, load_family(config.family, most), report)
+    return measure_family(config, load_family(config.family, most))
 
 
-def measure_family(
-    config: ExpressivityConfig, family: PairFamily, report: Callable[[float], None] = lambda _share: None
-) -> Distinguished:
-    """The same for graphs that are handed in; see `measure`."""
+def measure_family(config: ExpressivityConfig, family: PairFamily) -> Distinguished:
+    """The same for graphs that are handed in."""
     subject = find_subject(config.subject)
     build, graphs = prepare(subject, config, join([family.graphs, reference_graphs(family)]))
     count = len(family.graphs)
     own, reference = take_graphs(graphs, range(count)), take_graphs(graphs, range(count, len(graphs)))
-    apart = np.zeros(len(family.pairs), dtype=bool)
-    surely: Array | None = None
-    weights = []
+    found = []
     for seed in range(config.seeds):
-        model = random_model(build, reference, seed)
         with torch.no_grad():
-            draws = subject.reading(model, own)
-        found, differ, sure = compare(draws, family)
-        apart |= differ
-        if sure is not None:
-            surely = sure if surely is None else surely | sure
-        weights.append(found)
-        report((seed + 1) / config.seeds)
+            found.append(compare(subject.reading(random_model(build, reference, seed), own), family))
+    apart = np.any([differ for _, differ, _ in found], axis=0)
+    sure = [sure for _, _, sure in found if sure is not None]
     left = [(int(a), int(b)) for a, b in family.pairs[~apart][:MOST_LISTED]]
-    by_any_draw = None if surely is None else int(surely.sum())
-    return Distinguished(len(apart), int(apart.sum()), by_any_draw, tuple(left), tuple(weights))
+    by_any_draw = int(np.any(sure, axis=0).sum()) if sure else None
+    return Distinguished(len(apart), int(apart.sum()), by_any_draw, tuple(left), tuple(one for one, _, _ in found))
 
 
 def compare(draws: list[Draws], family: PairFamily) -> tuple[WithWeights, Array, Array | None]:

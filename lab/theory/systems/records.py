@@ -11,7 +11,7 @@ from lab.ledger import Ledger, LedgerError, run_jobs
 from lab.theory.records import read_as
 from lab.theory.systems.families import FAMILIES
 from lab.theory.systems.measure import Distinguished, ExpressivityConfig, measure
-from lab.theory.systems.subjects import SUBJECTS, Claim, Subject, find_subject
+from lab.theory.systems.subjects import SUBJECTS, Claim, find_subject
 from policylearn.settings.provenance import commit, describe_machine, versions
 from policylearn.wording import markdown_table
 
@@ -29,14 +29,9 @@ class ExpressivityRecord:
     commit: str | None = field(default_factory=commit)
 
     @property
-    def subject(self) -> Subject:
-        """The system."""
-        return find_subject(self.config.subject)
-
-    @property
     def claim(self) -> Claim:
         """What is proven of it on this family."""
-        claim: Claim = getattr(self.subject.proven, self.config.family)
+        claim: Claim = getattr(find_subject(self.config.subject).proven, self.config.family)
         return claim
 
     @property
@@ -63,23 +58,11 @@ class ExpressivityRecord:
 def measure_all(
     configs: Sequence[ExpressivityConfig],
     folder: Path,
-    report: Callable[[ExpressivityConfig, float], None] = lambda _config, _share: None,
+    after: Callable[[ExpressivityConfig], None] = lambda _config: None,
 ) -> list[ExpressivityRecord]:
-    """Make the measurements that have no record yet, and return them all.
-
-    Args:
-        configs: which.
-        folder: of the records.
-        report: told what is measured, and of the share of it all that is done.
-    """
+    """Make the measurements that have no record yet, tell ``after`` of each, and return them all."""
     ledger = Ledger(folder, ExpressivityConfig())
-
-    def perform(config: ExpressivityConfig) -> ExpressivityRecord:
-        place = configs.index(config)
-        report(config, place / len(configs))
-        return ExpressivityRecord(config, measure(config, lambda share: report(config, (place + share) / len(configs))))
-
-    run_jobs(ledger, configs, perform, wait=True)
+    run_jobs(ledger, configs, lambda one: ExpressivityRecord(one, measure(one)), wait=True, after=after)
     return [read_as(ledger.path(config), ExpressivityRecord) for config in configs]
 
 
@@ -92,17 +75,12 @@ def load_expressivity(folder: Path) -> list[ExpressivityRecord]:
     return sorted(records, key=lambda record: names.index(record.config.subject))
 
 
-def expressivity_rows(records: Sequence[ExpressivityRecord]) -> list[tuple[str, ...]]:
-    """A row per system in the order of `HEADINGS`; proven numbers stand in brackets."""
+def expressivity_table(records: Sequence[ExpressivityRecord]) -> str:
+    """A row per system; proven numbers stand in brackets."""
     found = {(record.config.subject, record.config.family): record.cell for record in records}
     rows = []
     for subject in SUBJECTS:
         cells = [found.get((subject.name, family), "") for family in FAMILIES]
         if any(cells):
             rows.append((subject.title, *cells, subject.compared, subject.proven.why))
-    return rows
-
-
-def expressivity_table(records: Sequence[ExpressivityRecord]) -> str:
-    """The same as a markdown table."""
-    return markdown_table(HEADINGS, expressivity_rows(records))
+    return markdown_table(HEADINGS, rows)

@@ -45,12 +45,7 @@ class Subject:
     """One row of the table.
 
     Args:
-        name: of its records.
-        title: for people.
-        model: the name of the system.
         settings: of the system, besides layers and channels.
-        proven: what theory says.
-        reading: what is compared.
         compared: the same in words.
         most_pairs: of EXP that are compared; fewer where every pair of nodes is a draw.
     """

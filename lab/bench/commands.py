@@ -1,9 +1,10 @@
-"""A command that is timed, with all processes that it starts."""
+"""Commands that are timed, with all processes that they start."""
 
 from __future__ import annotations
 
 import csv
 import subprocess
+import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,15 +14,18 @@ import psutil
 POLL = 0.2
 
 
+def ours() -> list[str]:
+    """``policylearn``, of the same installation as this script."""
+    return [sys.executable, "-c", "import sys; from policylearn.cli import main; sys.exit(main(sys.argv[1:]))"]
+
+
 @dataclass(frozen=True)
 class Cost:
     """What one run of a command took.
 
     Args:
-        seconds: of the clock.
         processor: seconds of all processors and processes.
         peak_bytes: the most that its processes held together, shared pages counted in each.
-        rows: that it wrote.
     """
 
     seconds: float
@@ -29,24 +33,9 @@ class Cost:
     peak_bytes: int
     rows: int
 
-    @property
-    def rate(self) -> float:
-        """Rows per second."""
-        return self.rows / self.seconds
-
-    @property
-    def processor_ms(self) -> float:
-        """Of a row."""
-        return 1000 * self.processor / self.rows
-
 
 def run(command: list[str], output: Path) -> Cost:
-    """Run a command, and watch it and the processes that it starts.
-
-    Args:
-        command: its words.
-        output: the table that it writes.
-    """
+    """Run a command that writes a table, and watch it and the processes that it starts."""
     output.unlink(missing_ok=True)
     begin, log = time.perf_counter(), output.with_suffix(".log")
     used: dict[int, float] = {}

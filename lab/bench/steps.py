@@ -1,0 +1,198 @@
+"""What is timed: a training step or inference of one contender, built and warmed up in this process."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from typing import Any, Literal
+
+import msgspec
+import numpy as np
+import psutil
+import torch
+from torch import Tensor
+from torch.optim import Adam
+from torch_geometric.data import Batch
+
+from lab.bench.machine import forget_peak, peak
+from lab.bench.replicated import ReplicatedGNN
+from lab.policy_model import policy_model
+from lab.reproduce.timing import TrainingSteps
+from policylearn.data import PackedGraphs, make_batch
+from policylearn.data.packed import Array
+from policylearn.fast import accelerate, keep_freed_memory
+from policylearn.models import SYSTEMS, Inputs, calibrate
+from policylearn.nn import NetworkConfig
+from policylearn.settings import DataConfig, OptimConfig, RunConfig
+from policylearn.settings.run_config import POLICY_LEARN
+from policylearn.training import Source, load_source, make_model, run_config
+from policylearn.training.evaluation import scored
+from policylearn.training.prepared_data import prepare_data
+
+Phase = Literal["train", "infer"]
+PHASES: tuple[Phase, ...] = ("train", "infer")
+CONTENDERS = ("ours", "plain", "replicated")
+"""Our model, the same in plain PyTorch, and the method as it is usually written with PyG."""
+SYSTEM = "system"
+"""The contender where systems are compared, each with its own settings."""
+CASES: dict[str, dict[str, Any]] = {
+    "none": {"name": "none"},
+    "random-t2": {"name": "random", "picks": 2},
+    "random-t5": {"name": "random", "picks": 5},
+    "learned-t2": {"name": "learned", "picks": 2},
+    "straight-t2": {"name": "learned", "picks": 2, "estimator": "straight_through"},
+    "learned-t5": {"name": "learned", "picks": 5},
+    "straight-t5": {"name": "learned", "picks": 5, "estimator": "straight_through"},
+    "full": {"name": "full"},
+}
+"""Settings of the policies; an estimator that is not the default is timed in training alone."""
+NAMES = {"none": "GIN (no marks)", "random": "Random", "learned": "Policy-learn", "full": "Full"}
+"""Of the policies where they stand beside systems."""
+TRIAL_GRAPHS = 8
+"""Graphs of the batch on which everything is compiled and the norms' statistics are taken."""
+SHORT = 4.0
+"""Seconds; what takes longer is not run a second time ahead of each time that is taken."""
+QUIET = 0.03
+"""Seconds of rest ahead of each turn: threads of the one before keep asking for work for some milliseconds."""
+
+
+class StepSpec(msgspec.Struct, frozen=True):
+    """A step to build.
+
+    Args:
+        case: a name of `CASES`, or of a system.
+        contender: one of `CONTENDERS`, or `SYSTEM`.
+        layers: of all networks; a system has its own.
+    """
+
+    dataset: str
+    case: str
+    contender: str
+    phase: Phase
+    batch_size: int
+    rounds: int
+    threads: int = 1
+    layers: int = 6
+    channels: int = 64
+
+
+def entrant_names() -> tuple[str, ...]:
+    """The policies, then every other system."""
+    policies = (name for name, selection in CASES.items() if "estimator" not in selection)
+    return (*policies, *(name for name in SYSTEMS if name != POLICY_LEARN))
+
+
+def title_of(case: str, names: Mapping[str, str] | None = None) -> str:
+    """A policy's or system's name for people."""
+    if case not in CASES:
+        return SYSTEMS[case].title
+    selection = CASES[case]
+    name = (names or {}).get(selection["name"], selection["name"])
+    picks = f" T={selection['picks']}" if "picks" in selection else ""
+    return ", ".join([name + picks, *([selection["estimator"]] if "estimator" in selection else [])])
+
+
+class Steps:
+    """A model with a batch ready for every round; structures that it reads are no part of a step."""
+
+    def __init__(self, spec: StepSpec) -> None:
+        torch.set_num_threads(spec.threads)
+        torch.manual_seed(0)
+        source = load_source(DataConfig(name=spec.dataset))
+        self.model, graphs, self.step = build(spec, source)
+        rows = batch_rows(source, spec.batch_size, spec.rounds)
+        self.batches = [make_batch(graphs, chosen) for chosen in rows]
+        smallest = rows[0][np.argsort(graphs.num_nodes[rows[0]], kind="stable")[:TRIAL_GRAPHS]]
+        trial = make_batch(graphs, smallest)
+        calibrate(self.model, [trial])
+        self.model.train(spec.phase == "train")
+        self.step(trial)  # compiles what is compiled
+        self.keeps_memory = spec.phase == "train" and spec.contender in ("ours", SYSTEM)
+        self.is_short = True
+
+    @property
+    def parameters(self) -> int:
+        """Number of weights."""
+        return sum(weight.numel() for weight in self.model.parameters())
+
+    def peak_bytes(self) -> int:
+        """The most that a step holds beyond program, data and model; Linux alone can tell."""
+        before = int(psutil.Process().memory_info().rss)
+        forget_peak()
+        self.step(self.batches[0])
+        return peak() - before
+
+    def milliseconds(self, turn: int) -> tuple[float, float]:
+        """Of the clock and of the processor, for the batch of a round."""
+        if self.keeps_memory:
+            keep_freed_memory()
+        batch, began = self.batches[turn], time.perf_counter()
+        if self.is_short:
+            self.step(batch)  # as in training, where a step follows its like
+            self.is_short = time.perf_counter() - began < SHORT
+        time.sleep(QUIET)
+        start, busy = time.perf_counter(), time.process_time()
+        self.step(batch)
+        return 1000 * (time.perf_counter() - start), 1000 * (time.process_time() - busy)
+
+
+def batch_rows(source: Source, size: int, count: int) -> list[Array]:
+    """Positions of the training graphs of each round's batch, the same for everybody."""
+    name, train = source.dataset.name, source.dataset.splits[0].train
+    if source.dataset.task.level != "graph":
+        raise ValueError(f"'{name}' has predictions per node; the benchmark takes datasets of graphs")
+    if len(train) < size:
+        raise ValueError(f"'{name}' has {len(train)} training graphs and no batch of {size}; use --batch-size")
+    return [np.random.default_rng(turn).permutation(train)[:size] for turn in range(count)]
+
+
+def build(spec: StepSpec, source: Source) -> tuple[torch.nn.Module, PackedGraphs, Callable[[Batch], None]]:
+    """A contender's model, the graphs with what it reads, and its step."""
+    task = source.dataset.task
+    model: torch.nn.Module
+    if spec.contender == SYSTEM:
+        config = entrant_config(spec.case, spec.dataset)
+        prepared = prepare_data(config, source)
+        model = make_model(config, prepared.inputs)
+        training = TrainingSteps(model, task, config)
+        return model, prepared.dataset.graphs, training.step if spec.phase == "train" else inference(model)
+    network = NetworkConfig(layers=spec.layers, channels=spec.channels)
+    inputs = Inputs(source.node_features, source.edge_features, outputs=task.outputs)
+    selection = CASES[spec.case]
+    if spec.contender == "replicated":
+        model = ReplicatedGNN(inputs, network, selection["name"], selection.get("picks", 0))
+    else:
+        model = policy_model(selection, network, inputs)
+        model = accelerate(model) if spec.contender == "ours" else model
+    settings = OptimConfig()
+    fused = spec.contender == "ours"
+    adam = Adam(model.parameters(), lr=settings.learning_rate, eps=settings.eps, fused=fused)
+
+    def loss(batch: Batch) -> Tensor:
+        if isinstance(model, ReplicatedGNN):
+            return task.compute_loss(model(batch), batch.y)
+        objective: Any = model.objective
+        found: Tensor = objective(batch, batch.y, task.loss_terms).loss
+        return found
+
+    def step(batch: Batch) -> None:
+        adam.zero_grad()
+        torch.autograd.backward(loss(batch))
+        adam.step()
+
+    return model, source.dataset.graphs, step if spec.phase == "train" else inference(model)
+
+
+def inference(model: torch.nn.Module) -> Callable[[Batch], None]:
+    """A pass without gradients, as `predict` makes it."""
+
+    def infer(batch: Batch) -> None:
+        with torch.inference_mode():
+            scored(model, batch)
+
+    return infer
+
+
+def entrant_config(case: str, dataset: str) -> RunConfig:
+    """The settings that a dataset has for a policy or a system; a system's own where it has none."""
+    return run_config(dataset, {"selection": CASES[case]} if case in CASES else {"model": case})
