@@ -18,6 +18,7 @@ import policylearn.models
 import policylearn.nn
 import policylearn.policies
 import policylearn.prediction
+import policylearn.settings
 import policylearn.training
 
 ROOMS = [
@@ -30,6 +31,7 @@ ROOMS = [
     policylearn.nn,
     policylearn.policies,
     policylearn.prediction,
+    policylearn.settings,
     policylearn.training,
 ]
 

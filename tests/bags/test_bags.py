@@ -18,9 +18,9 @@ def test_tensors_by_name_are_as_good_as_a_batch() -> None:
     tensors = {"x": torch.zeros(5, 1), "edge_index": PATHS, "batch": BATCH, "ptr": PTR, "extra": torch.ones(2)}
     assert_same(Graphs.of(tensors), Graphs.of(Batch(**tensors)))
     assert_same(Graphs.of({name: tensors[name] for name in ("x", "edge_index", "batch", "extra")}), Graphs.of(tensors))
-    with pytest.raises(ValueError, match="no 'x'; give a column of ones"):
+    with pytest.raises(ValueError, match="'x'"):
         Graphs.of({"edge_index": PATHS})
-    with pytest.raises(ValueError, match="no 'edge_index'; give an empty one"):
+    with pytest.raises(ValueError, match="'edge_index'"):
         Graphs.of({"x": torch.zeros(5, 1)})
 
 
@@ -72,14 +72,14 @@ def test_chunks_hold_the_same_copies_within_the_limit(first: int, second: int, m
 @pytest.mark.parametrize(
     ("selection", "message"),
     [
-        (Selection(torch.tensor([[0, 1]])), r"pick 0 of graph 1 is node 1, but that graph holds nodes 3 to 4"),
-        (Selection(torch.tensor([[0, 5]])), r"pick 0 of graph 1 is node 5"),
-        (Selection(torch.tensor([[0]])), r"'roots' must have shape \(T, 2\)"),
-        (Selection(torch.tensor([0, 3])), r"'roots' must have shape"),
-        (Selection(torch.tensor([[0.0, 3.0]])), r"int64 \(got torch.float32\); use roots.long\(\)"),
-        (Selection(torch.tensor([[NO_PICK, 3], [0, 4]])), r"a pick after its last one"),
-        (Selection(torch.tensor([[0, 3]]), marks=torch.zeros(1, 4)), r"'marks' must have shape \(1, 5\)"),
-        (Selection(torch.tensor([[0, NO_PICK]]), marks=torch.zeros(1, 5)), r"'marks' need a pick of every graph"),
+        (Selection(torch.tensor([[0, 1]])), "graph 1 is node 1"),
+        (Selection(torch.tensor([[0, 5]])), "graph 1 is node 5"),
+        (Selection(torch.tensor([[0]])), r"'roots'.*\(1, 1\)"),
+        (Selection(torch.tensor([0, 3])), r"'roots'.*\(2,\)"),
+        (Selection(torch.tensor([[0.0, 3.0]])), r"roots.long\(\)"),
+        (Selection(torch.tensor([[NO_PICK, 3], [0, 4]])), "NO_PICK"),
+        (Selection(torch.tensor([[0, 3]]), marks=torch.zeros(1, 4)), r"'marks'.*\(1, 4\)"),
+        (Selection(torch.tensor([[0, NO_PICK]]), marks=torch.zeros(1, 5)), "'marks'.*ragged"),
     ],
 )
 def test_selections_that_do_not_fit_are_refused(selection: Selection, message: str) -> None:
@@ -133,17 +133,15 @@ def test_deleted_nodes_are_gone_with_their_edges() -> None:
 
 
 @pytest.mark.parametrize("rule", [mark_nodes, EgoNets(hops=1), EgoNets(hops=2), delete_nodes])
-def test_first_copies_of_a_bag_are_the_bag_of_the_first_picks(rule: object) -> None:
-    selection = Selection(torch.tensor([[2, 3], [0, 4], [1, NO_PICK]]))
+@pytest.mark.parametrize("last", [NO_PICK, 3])
+def test_first_copies_of_a_bag_are_the_bag_of_the_first_picks(rule: object, last: int) -> None:
+    selection = Selection(torch.tensor([[2, 3], [0, 4], [1, last]]))
     bag = rule(GRAPHS, selection)
-    states = torch.arange(bag.num_rows).unsqueeze(1).float()
     for picks in range(4):
         wanted = rule(GRAPHS, selection.steps(0, picks))
-        kept, prefix = bag.prefix(states, picks)
-        assert rows(prefix) == rows(wanted)
-        assert edges(prefix) == edges(wanted)
-        place = {(int(c), int(n)): i for i, (c, n) in enumerate(zip(bag.slot, bag.node, strict=True))}
-        assert kept[:, 0].tolist() == [place[int(c), int(n)] for c, n in zip(prefix.slot, prefix.node, strict=True)]
+        for ours, theirs in ((bag.node, wanted.node), (bag.slot, wanted.slot), (bag.root, wanted.root)):
+            assert torch.equal(bag.first_copies(ours.unsqueeze(1), 1 + picks)[:, 0], theirs)
+        assert torch.equal(bag.first_copies(bag.marks, 1 + picks), wanted.marks)
 
 
 def test_gradients_through_marks_reach_ego_nets_and_are_refused_where_nothing_is_marked() -> None:
@@ -152,7 +150,7 @@ def test_gradients_through_marks_reach_ego_nets_and_are_refused_where_nothing_is
     bag = EgoNets(hops=1)(GRAPHS, selection)
     (gradient,) = torch.autograd.grad(bag.marks.sum(), marks)
     assert gradient.tolist() == [[1, 1, 1, 1, 1]]
-    with pytest.raises(ValueError, match="copies with deleted nodes have none; use a score-function"):
+    with pytest.raises(ValueError, match="'reinforce'"):
         delete_nodes(GRAPHS, selection)
-    with pytest.raises(ValueError, match="without marks have none; use mark=True"):
+    with pytest.raises(ValueError, match="mark=True"):
         EgoNets(hops=1, mark=False)(GRAPHS, selection)

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from policylearn.cli import main
-from policylearn.data import CATALOG, PackedGraphs, load_dataset
+from policylearn.cli.verbs.datasets import panel_of
+from policylearn.data import CATALOG, Dataset, PackedGraphs, load_dataset, read_table
 
 PNG = b"\x89PNG\r\n\x1a\n"
 
@@ -80,6 +81,16 @@ def test_show_draws_real_graphs(name: str, tmp_path: Path) -> None:
         pytest.skip(f"{CATALOG[name].file} is not in the data root; set POLICYLEARN_DATA to the folder that holds it")
     assert main(["datasets", "show", name, "--output", str(tmp_path / "a.png"), "--count", "3"]) == 0
     assert (tmp_path / "a.png").read_bytes().startswith(PNG)
+
+
+def test_atoms_are_named(tmp_path: Path) -> None:
+    (tmp_path / "m.csv").write_text("smiles,y\nOCCN,1.0\nCCl,2.0\nCC[*],3.0\n")
+    found = read_table(tmp_path / "m.csv", targets="y", parents=False)
+    molecules = Dataset("m", found.graphs, found.task, ())
+    assert [panel_of(molecules, graph).marks for graph in range(3)] == [{0: "O", 3: "N"}, {1: "Cl"}, {2: "*"}]
+    zinc = replace(molecules, name="zinc", graphs=replace(found.graphs, x=np.arange(9)[:, None] % 3, extras={}))
+    assert panel_of(zinc, 0).marks == {1: "O", 2: "N"}
+    assert panel_of(load_dataset("csl-13"), 0).marks == {}
 
 
 def test_show_draws_a_file_with_strange_graphs(tmp_path: Path) -> None:

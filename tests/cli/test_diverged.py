@@ -49,7 +49,7 @@ def test_a_loss_that_is_no_number_is_an_exit_code(
     assert "epoch 3" in " ".join(capsys.readouterr().err.split())
     assert json.loads((tmp_path / "run" / "metrics.json").read_text())["diverged"] == 3
     assert main(["info", str(tmp_path / "run")]) == 0
-    assert "NaN in epoch 3" in " ".join(capsys.readouterr().out.split())
+    assert "diverged │ 3" in " ".join(capsys.readouterr().out.split())
 
 
 def test_a_loss_that_is_no_number_from_the_start_leaves_nothing(

@@ -70,9 +70,9 @@ def test_folds_of_a_table(target: str, stratified: bool, table: Path) -> None:
         assert sorted([*split.train, *split.valid, *split.test]) == list(range(60))
         if stratified:
             assert abs(y[split.test].mean() - y.mean()) < 0.1
-    with pytest.raises(ConfigError, match=r"'folds'.*2"):
+    with pytest.raises(ConfigError):
         DataConfig(str(table), (target,), split="folds", folds=2)
-    with pytest.raises(DataError, match=r"'folds'.*60"):
+    with pytest.raises(DataError):
         load_source(DataConfig(str(table), (target,), split="folds", folds=61))
     assert len(rotating_folds(9, 3, labels=np.array([0] * 8 + [1]))) == 3, "a rare label is not held against it"
 

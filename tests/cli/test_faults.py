@@ -192,7 +192,7 @@ def test_a_part_of_one_class_is_said_and_the_model_kept(
         path.name for path in (tmp_path / "run").iterdir()
     }
     assert main(["info", str(tmp_path / "run")]) == 0
-    assert "none: all its labels are 0" in capsys.readouterr().out
+    assert "all its labels are 0" in capsys.readouterr().out
     assert main(["predict", str(tmp_path / "run"), str(data), "-o", str(tmp_path / "out.csv")]) == 0
 
 

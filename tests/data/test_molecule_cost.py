@@ -8,9 +8,7 @@ import time
 import pytest
 from rdkit import Chem, rdBase
 
-from policylearn.data.molecule_cost import surely_quick
-from policylearn.data.preparation import prepare_molecules
-from policylearn.data.slow_molecules import AllOfRDKit
+from policylearn.data.preparation import AllOfRDKit, prepare_molecules, surely_quick
 from tests.data.test_rdkit_descriptors import SMILES, clique
 
 C60 = (

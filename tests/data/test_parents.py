@@ -29,6 +29,7 @@ CITRATE = "OC(=O)CC(O)(CC(O)=O)C(O)=O"
         ("[NH3+]CC(=O)[O-]", "NCC(=O)O"),
         ("C[N+](C)(C)C.[Cl-]", "C[N+](C)(C)C"),
         ("O.O.CCN", "CCN"),
+        ("[Fe+2].c1cc[cH-]c1.c1cc[cH-]c1", "c1cc[cH-]c1"),
     ],
 )
 def test_the_parent_is_the_largest_organic_part_without_charge(smiles: str, parent: str) -> None:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
 import pytest
 from matplotlib.image import imread
 
+from policylearn.data import DataError
 from policylearn.explain import Panel, draw_panels, place_nodes
-from policylearn.explain.drawings import RING, ink_on
+from policylearn.explain.drawings import graph_svg
 
 SQUARES = np.array([[0, 1, 2, 3, 4, 5, 6, 7], [1, 2, 3, 0, 5, 6, 7, 4]])
 
@@ -27,13 +29,6 @@ def test_equal_classes_get_equal_colours_in_all_panels(tmp_path: Path) -> None:
     assert blue in found
     assert orange not in found
     assert {blue, orange} <= colours_in(draw_panels([one, two], tmp_path / "deeper" / "two.png", title="both"))
-
-
-def test_values_share_one_scale(tmp_path: Path) -> None:
-    low, high = Panel(SQUARES, 8, values=[0.0] * 8), Panel(SQUARES, 8, values=[0.5] * 8)
-    found = np.array(sorted(colours_in(draw_panels([low, high], tmp_path / "scale.png"))))
-    for end_of_scale in ((68, 1, 84), (253, 231, 37)):
-        assert (np.abs(found - end_of_scale).max(axis=1) <= 1).any()
 
 
 def test_panels_go_into_rows(tmp_path: Path) -> None:
@@ -55,6 +50,16 @@ def test_components_do_not_overlap(layout: str) -> None:
     assert distances.min() > 0.3
 
 
+def test_an_edge_is_drawn_once_and_inside() -> None:
+    both_ways = np.array([[0, 1, 1, 2], [1, 0, 2, 1]])
+    drawing = graph_svg(both_ways, np.array([[0.0, 0.0], [1.0, 0.0], [1.0, 3.0]]), "a <path>")
+    assert drawing.count("<path") == 2
+    _, _, width, height = map(float, re.search(r'viewBox="([^"]+)"', drawing)[1].split())
+    for x, y in re.findall(r'cx="([\d.-]+)" cy="([\d.-]+)"', drawing):
+        assert 0 < float(x) < width
+        assert 0 < float(y) < height
+
+
 def test_many_nodes_and_no_edges(tmp_path: Path) -> None:
     line = np.stack([np.arange(199), np.arange(1, 200)])
     lone = Panel(np.zeros((2, 0), dtype=np.int64), 1)
@@ -64,10 +69,9 @@ def test_many_nodes_and_no_edges(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("panel", "message"),
     [
-        (Panel(SQUARES, 8, classes=[0]), "panel 0: 'classes' has 1 entries for 8 nodes"),
-        (Panel(SQUARES, 8, values=[0.0] * 8, classes=[0] * 8), "panel 0: give 'classes' or 'values', not both"),
-        (Panel(SQUARES, 8, marks={8: "x"}), "panel 0: there is no node 8; the nodes are 0 to 7"),
-        (Panel(SQUARES, 7), "panel 0: there is no node 7"),
+        (Panel(SQUARES, 8, classes=[0]), "panel 0: 'classes'"),
+        (Panel(SQUARES, 8, marks={8: "x"}), "panel 0.*node 8"),
+        (Panel(SQUARES, 7), "panel 0.*node 7"),
     ],
 )
 def test_what_does_not_fit_is_named(panel: Panel, message: str, tmp_path: Path) -> None:
@@ -76,13 +80,8 @@ def test_what_does_not_fit_is_named(panel: Panel, message: str, tmp_path: Path) 
 
 
 def test_nothing_to_draw_and_nowhere_to_write(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="at least one panel"):
+    with pytest.raises(ValueError, match="panel"):
         draw_panels([], tmp_path / "no.png")
     (tmp_path / "file").write_text("")
-    with pytest.raises(ValueError, match="cannot be written"):
+    with pytest.raises(DataError):
         draw_panels([Panel(SQUARES, 8)], tmp_path / "file" / "no.png")
-
-
-def test_marks_can_be_read_on_dark_and_on_light_nodes() -> None:
-    assert ink_on("#440154") == "white"
-    assert ink_on("#fde725") == ink_on((1.0, 1.0, 1.0, 1.0)) == RING

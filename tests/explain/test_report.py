@@ -8,9 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from policylearn.explain import Chart, HtmlReport, Picture, Trace, TracePanel, draw_charts, write_report
-from policylearn.explain.report import frames, script_json
-from policylearn.explain.svg import graph_svg, shades
+from policylearn.explain import HtmlReport, Trace, TracePanel, write_report
+from policylearn.explain.charts import lines
+from policylearn.explain.drawings import shades
+from policylearn.explain.report import frames
 from tests.explain.chromium import Browser, browser_in
 
 RING = ((0, 1, 2, 3), (1, 2, 3, 0))
@@ -22,7 +23,7 @@ NONE = Trace(RING, 4, (), None)
 @pytest.fixture(scope="module")
 def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("report")
-    chart = draw_charts([Chart("accuracy", {"a": [[(1, 0.2), (2, 0.9)]]})], folder / "chart.png")
+    chart = lines({"a": np.array([[1, 0.2], [2, 0.9]])}, ("steps", "accuracy"), "accuracy")
     report = HtmlReport(
         title="Rings & <marks>",
         introduction=["One </script> paragraph."],
@@ -30,11 +31,11 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
         rows=[["none", "25 %"], ["learned", "100 %"]],
         panels=[
             TracePanel("none", NONE),
-            TracePanel("random", RANDOM, "three", ("one", "two", "three")),
+            TracePanel("random", RANDOM, "three", ("one </script>", "two", "three")),
             TracePanel("learned", LEARNED, "right"),
         ],
         panels_note="All of them.",
-        pictures=[Picture(chart, "A chart")],
+        charts=[("A chart", chart)],
     )
     return write_report(report, folder / "report.html")
 
@@ -67,11 +68,8 @@ def rgb(colour: str) -> str:
 
 
 def test_pictures_are_drawn(browser: Browser) -> None:
-    widths = browser.run("Array.from(document.images, image => image.naturalWidth)")
-    assert len(widths) == 1
-    assert min(widths) > 100
-    boxes = browser.run("Array.from(document.querySelectorAll('.panel svg'), s => s.getBoundingClientRect().height)")
-    assert len(boxes) == 3
+    boxes = browser.run("Array.from(document.querySelectorAll('figure > svg'), s => s.getBoundingClientRect().height)")
+    assert len(boxes) == 4
     assert min(boxes) > 50
     assert browser.run("document.querySelectorAll('.panel')[2].querySelectorAll('.node').length") == 4
     assert browser.run("document.title") == "Rings & <marks>"
@@ -100,7 +98,7 @@ def test_buttons_and_slider_move_through_the_picks(browser: Browser) -> None:
 def test_a_card_counts_the_marks_so_far_and_nothing_sticks_out(page: Path, browser: Browser) -> None:
     browser.run("show(1)")
     caption = "document.querySelectorAll('.panel figcaption')[1].textContent"
-    assert browser.run(caption) == "one"
+    assert browser.run(caption) == "one </script>"
     browser.run("show(3)")
     assert browser.run(caption) == "three"
     for width in (375, 1400):
@@ -111,8 +109,8 @@ def test_a_card_counts_the_marks_so_far_and_nothing_sticks_out(page: Path, brows
 
 def test_nothing_is_named_from_elsewhere(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
-    assert re.findall(r'(?:src|href)="(?!data:)', text) == []
-    assert "http" not in text
+    assert re.findall(r'(?:src|href)="(?!data:|#)', text) == []
+    assert "@import" not in text
 
 
 def test_nothing_is_loaded_from_elsewhere(browser: Browser) -> None:
@@ -123,7 +121,7 @@ def test_text_cannot_become_markup(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
     assert "<marks>" not in text
     assert "One &lt;/script&gt; paragraph." in text
-    assert script_json({"a": "</script>"}) == '{"a":"\\u003c/script>"}'
+    assert text.count("</script>") == 2
 
 
 def test_frames_hold_the_picks_so_far() -> None:
@@ -132,16 +130,6 @@ def test_frames_hold_the_picks_so_far() -> None:
     assert [frame["chance"] for frame in shown] == [0.6, 0.8, 0.5]
     assert frames(NONE, 0.8) == []
     assert [frame["colours"] for frame in frames(RANDOM, 0.8)] == [None] * 3
-
-
-def test_an_edge_is_drawn_once_and_inside() -> None:
-    both_ways = np.array([[0, 1, 1, 2], [1, 0, 2, 1]])
-    drawing = graph_svg(both_ways, np.array([[0.0, 0.0], [1.0, 0.0], [1.0, 3.0]]), "path")
-    assert drawing.count("<path") == 2
-    _, _, width, height = map(float, re.search(r'viewBox="([^"]+)"', drawing)[1].split())
-    for x, y in re.findall(r'cx="([\d.-]+)" cy="([\d.-]+)"', drawing):
-        assert 0 < float(x) < width
-        assert 0 < float(y) < height
 
 
 def test_a_page_that_cannot_be_written_is_named(tmp_path: Path) -> None:

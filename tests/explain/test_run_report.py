@@ -117,8 +117,8 @@ def test_picks_are_the_predictors_own(pages: dict[str, Path]) -> None:
     assert [[step.atom for step in one.steps] for one in found] == predictor.picks(smiles)
     for one in found:
         for at, step in enumerate(one.steps):
-            assert sum(atom.chances[at] for atom in one.atoms) == pytest.approx(1, abs=1e-6)
-            assert step.chance == one.atoms[step.atom].chances[at]
+            assert sum(chances[at] for _, _, chances in one.atoms) == pytest.approx(1, abs=1e-6)
+            assert step.chance == one.atoms[step.atom][2][at]
             assert "<svg" in step.svg
 
 

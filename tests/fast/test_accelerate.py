@@ -210,7 +210,7 @@ def test_the_environment_turns_it_off(monkeypatch: pytest.MonkeyPatch) -> None:
     assert type(fast) is SubgraphGNN
     assert fast.encoder is model.encoder
     monkeypatch.setenv(VARIABLE, "quick")
-    with pytest.raises(ValueError, match=r"must be one of auto, compiled, torch \(got 'quick'\)"):
+    with pytest.raises(ValueError, match="'quick'"):
         accelerate(small_model("none"))
 
 
@@ -218,7 +218,7 @@ def test_without_numba_there_is_plain_torch(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr("policylearn.fast.acceleration.has_numba", lambda: False)
     assert str(accelerate(small_model("none")).acceleration).endswith("as numba cannot be imported")
     monkeypatch.setenv(VARIABLE, "compiled")
-    with pytest.raises(RuntimeError, match="numba cannot be imported; install it, or use 'auto'"):
+    with pytest.raises(RuntimeError, match="numba"):
         accelerate(small_model("none"))
 
 

@@ -13,9 +13,8 @@ from torch_geometric.data import Batch, Data
 
 from policylearn.bags import NO_PICK, Graphs, Selection
 from policylearn.fast import accelerate, cones
-from policylearn.fast.cone_rows import Cones
 from policylearn.fast.cones import ConeStates
-from policylearn.fast.rows import Rows
+from policylearn.fast.rows import Cones
 from policylearn.models import SubgraphGNN
 from policylearn.nn import Features
 from tests.graphs import batch_of, data_of, molecules, random_graphs, small_model, symmetric_graphs
@@ -115,8 +114,7 @@ def test_a_cone_is_all_within_so_many_steps(depth: int) -> None:
     graph = nx.disjoint_union(nx.random_labeled_tree(30, seed=1), nx.cycle_graph(9))
     graphs = Graphs.of(batch_of(data_of(graph)))
     roots = [4, 17, 35]
-    rows = Rows(graphs.adjacency, torch.arange(graphs.num_nodes + 1))
-    found_cones = Cones.around(rows, torch.tensor(roots).unsqueeze(1), depth)
+    found_cones = Cones.around(graphs.adjacency, torch.tensor(roots).unsqueeze(1), depth)
     pairs = enumerate(zip(found_cones.copy_of, found_cones.node_of, strict=True))
     found = {(int(copy), int(node)): row for row, (copy, node) in pairs}
     for copy, root in enumerate(roots):

@@ -15,10 +15,10 @@ from torch_geometric.data import Data
 
 from policylearn.bags import NO_PICK, Bag, Graphs, Selection, mark_nodes
 from policylearn.fast import accelerate
-from policylearn.fast.encoders import CompiledTwoStreamEncoder
-from policylearn.fast.merge_loops import number_rows
-from policylearn.fast.merged_network import MarkedRows, MergedNetwork
-from policylearn.nn import Encoder, Features
+from policylearn.fast.classes import NetworkClasses
+from policylearn.fast.encoders import CompiledTwoStreamEncoder, MarkedRows
+from policylearn.fast.row_loops import number_rows
+from policylearn.nn import Encoder
 from tests.graphs import batch_of, data_of, molecules, random_graphs, small_model
 
 LONG = data_of(nx.path_graph(30), torch.Generator().manual_seed(0))
@@ -46,10 +46,13 @@ def assert_alike(both: tuple[Encoder, Encoder], graphs: Graphs, bag: Bag) -> Non
         assert torch.allclose(a, b, atol=1e-8, rtol=1e-8), (a - b).abs().max()
 
 
-def merged_rows(encoder: CompiledTwoStreamEncoder, graphs: Graphs, bag: Bag) -> MarkedRows | None:
-    """What the encoder would compute; None for whole copies."""
-    network = encoder._network(graphs, bag)
-    return None if network is None else MarkedRows.of(network, bag)
+def merged_rows(encoder: CompiledTwoStreamEncoder, graphs: Graphs, bag: Bag) -> tuple[MarkedRows, NetworkClasses]:
+    """What the encoder computes: the rows of marked copies, and the classes of these and of the unmarked graphs."""
+    network = encoder.network(graphs, bag)
+    assert network is not None
+    found = MarkedRows.of(bag, graphs, depth=len(encoder.layers))
+    classes, _ = network.marked(found.cones, found.marks)
+    return found, network.unmarked.with_marked(classes)
 
 
 def picked(graphs: Graphs, steps: int) -> Selection:
@@ -63,28 +66,25 @@ def picked(graphs: Graphs, steps: int) -> Selection:
 def test_nodes_of_paths_differ_by_how_far_they_are_from_an_end() -> None:
     graphs = Graphs.of(batch_of(data_of(nx.path_graph(9)), data_of(nx.path_graph(20))))
     bag = mark_nodes(graphs, Selection.nothing(graphs.ptr), dtype=torch.float64)
-    network = MergedNetwork.of(encoders(layers=3)[1], graphs, bag)
+    network = encoders(layers=3)[1].network(graphs, bag)
     assert network is not None
     assert network.unmarked.features.counts == [1, 2, 3, 4]
-    assert network.unmarked.marks is not None
     assert network.unmarked.marks.counts == [1, 2, 3, 4]
 
 
 def test_marked_rows_differ_within_the_reach_of_a_mark() -> None:
     graphs = Graphs.of(batch_of(data_of(nx.path_graph(30)), data_of(nx.path_graph(40))))
     bag = mark_nodes(graphs, Selection(torch.tensor([[15, 45], [15, 30]])), dtype=torch.float64)
-    found = merged_rows(encoders(layers=3)[1], graphs, bag)
-    assert found is not None
-    # Three marks are far from both ends, and look the same from their two sides. One is at an end, and the node that
-    # it has just reached does not know that yet.
-    assert found.marked.features.counts == [1, 2 + 1, 3 + 2, 4 + 3]
+    found, both = merged_rows(encoders(layers=3)[1], graphs, bag)
+    # Unmarked nodes differ by their distance to an end. Three marks are far from both ends, and look the same from
+    # their two sides. One is at an end, and the node that it has just reached does not know that yet.
+    assert both.features.counts == [1 + 1, 2 + 2 + 1, 3 + 3 + 2, 4 + 4 + 3]
     for layer, weights in enumerate(found.weights(bag)):
-        rows = found.both.rows(found.weights(bag))[layer].features
+        rows = both.rows(found.weights(bag))[layer].features
         assert weights.sum() == rows.total == bag.num_rows
         assert rows.weights is not None
         assert rows.weights.sum() == bag.num_rows
-    for classes in (found.both.features, found.both.marks):
-        assert classes is not None
+    for classes in (both.features, both.marks):
         assert all(len(np.unique(of)) == count for of, count in zip(classes.of_rows, classes.counts, strict=True))
 
 
@@ -93,10 +93,9 @@ def test_rows_of_one_class_are_alike_in_the_plain_network(graph: Data) -> None:
     graphs = Graphs.of(batch_of(graph, graph, *molecules(3)))
     plain, fast = encoders("layer")
     bag = mark_nodes(graphs, picked(graphs, 2), dtype=torch.float64)
-    found = merged_rows(fast, graphs, bag)
-    assert found is not None
+    found, both = merged_rows(fast, graphs, bag)
     states = plain(graphs, bag).detach()
-    classes = torch.from_numpy(found.both.features.of_rows[-1][found.place])
+    classes = torch.from_numpy(both.features.of_rows[-1][found.place])
     first = torch.from_numpy(number_rows(classes.numpy().reshape(-1, 1))[1])
     one_of_each = torch.empty(int(classes.max()) + 1, dtype=torch.long)
     one_of_each[classes[first]] = first
@@ -125,9 +124,7 @@ def test_the_order_of_neighbours_does_not_count_and_each_of_them_does(leaves: in
     graphs = Graphs.of(batch_of(*stars))
     bag = mark_nodes(graphs, Selection(graphs.ptr[:-1].unsqueeze(0)), dtype=torch.float64)
     both = encoders("layer")
-    found = merged_rows(both[1], graphs, bag)
-    assert found is not None
-    hubs = found.both.features.of_rows[1][graphs.ptr[:-1]]
+    hubs = merged_rows(both[1], graphs, bag)[1].features.of_rows[1][graphs.ptr[:-1]]
     assert hubs[0] == hubs[1]
     assert hubs[0] != hubs[2]
     assert_alike(both, graphs, bag)
@@ -138,7 +135,7 @@ def test_nodes_that_an_encoder_of_ones_own_may_tell_apart_are_not_merged() -> No
     bag = mark_nodes(graphs, Selection.nothing(graphs.ptr), dtype=torch.float64)
     encoder = encoders()[1]
     encoder.node_encoder.register_forward_hook(lambda *_: None)
-    network = MergedNetwork.of(encoder, graphs, bag)
+    network = encoder.network(graphs, bag)
     assert network is not None
     assert network.unmarked.features.counts[0] == 9
 
@@ -159,7 +156,6 @@ def test_states_gradients_and_statistics_are_those_of_whole_copies(norm: str, gr
     both = encoders(norm)
     for unmarked in (True, False):
         bag = mark_nodes(graphs, picked(graphs, 3), dtype=torch.float64, unmarked=unmarked)
-        assert merged_rows(both[1], graphs, bag) is not None
         assert_alike(both, graphs, bag)
 
 
@@ -182,7 +178,6 @@ def test_several_marks_in_a_copy(norm: str, unmarked: bool) -> None:
     graphs = Graphs.of(batch_of(LONG, *molecules(6)))
     bag = with_marked_neighbours(mark_nodes(graphs, picked(graphs, 2), dtype=torch.float64, unmarked=unmarked))
     both = encoders(norm)
-    assert merged_rows(both[1], graphs, bag) is not None
     assert_alike(both, graphs, bag)
 
 
@@ -215,15 +210,6 @@ def test_whole_copies_where_rows_are_not_alike() -> None:
     assert dropping.merged(graphs, bag) is None
     with torch.no_grad():
         assert encoder.eval().merged(graphs, bag) is None
-
-
-def test_whole_copies_where_nearly_all_rows_differ() -> None:
-    data = data_of(nx.random_labeled_tree(40, seed=3))
-    data.x = torch.arange(40).unsqueeze(1)
-    graphs = Graphs.of(batch_of(data))
-    encoder = accelerate(small_model("random", node_features=Features((40,)), layers=6).train()).encoder
-    bag = mark_nodes(graphs, Selection(torch.tensor([[0]])), unmarked=False)
-    assert encoder.merged(graphs, bag) is None
 
 
 @pytest.mark.parametrize("norm", ["batch", "layer"])

@@ -13,7 +13,7 @@ from torch.autograd import gradcheck
 
 from policylearn.bags import Adjacency, Bag
 from policylearn.fast import layers as twins
-from policylearn.fast.layers import CompiledSingleStreamLayer, CompiledTwoStreamLayer, why_not
+from policylearn.fast.layers import twin_of, why_not
 from policylearn.nn import (
     GIN,
     CategoricalEdges,
@@ -80,9 +80,7 @@ def build_layer(norm: str, edges: str, marks: int, *, residual: bool = True, dro
 
 def compiled(layer: Layer) -> Layer:
     assert why_not(layer) is None
-    if isinstance(layer, TwoStreamLayer):
-        return CompiledTwoStreamLayer.of(layer)
-    return CompiledSingleStreamLayer.of(layer)
+    return twin_of(layer)
 
 
 def edge_attr(edges: str, count: int) -> Tensor | None:
@@ -114,9 +112,9 @@ def outcome(layer: Layer, bag: Bag, edges: str, marks: int) -> list[Tensor]:
 def steps(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """What was called in place of the plain forward pass."""
     seen: list[str] = []
-    train, infer = twins.train_layer, twins.FixedLayer.__call__
+    train, infer = twins.train_layer, twins.infer_layer
     monkeypatch.setattr(twins, "train_layer", lambda *given: seen.append("train") or train(*given))
-    monkeypatch.setattr(twins.FixedLayer, "__call__", lambda *given: seen.append("infer") or infer(*given))
+    monkeypatch.setattr(twins, "infer_layer", lambda *given: seen.append("infer") or infer(*given))
     return seen
 
 
@@ -241,7 +239,7 @@ def test_weights_that_change_before_the_backward_pass_are_refused(small: Bag) ->
     loss = layer(*states(small, 2), small, None)[0].sum()
     with torch.no_grad():
         layer.features.conv.lin1.weight.add_(1)
-    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+    with pytest.raises(RuntimeError, match="inplace"):
         loss.backward()
 
 
@@ -333,12 +331,12 @@ def test_what_does_not_fit_is_refused(small: Bag) -> None:
     layer = compiled(build_layer("layer", "real", 2))
     with pytest.raises((RuntimeError, ValueError)):
         layer(h[:, :4], p, small, edge_attr("real", 6))
-    with pytest.raises(ValueError, match="5 edge vectors for 6 edges"):
+    with pytest.raises(ValueError, match="5 edge vectors"):
         layer(h, p, small, edge_attr("real", 5))
     layer.features.conv.edges = RealEdges(2, 3).double()
-    with pytest.raises(ValueError, match="edge vectors of 3 channels"):
+    with pytest.raises(ValueError, match="3 channels"):
         layer(h, p, small, edge_attr("real", 6))
     layer = compiled(build_layer("layer", "none", 2))
     layer.features.conv.lin1 = nn.Linear(CHANNELS + 1, CHANNELS).double()
-    with pytest.raises(RuntimeError, match="must match the size"):
+    with pytest.raises(RuntimeError, match="size of tensor"):
         layer(h[:, :5], p, small, None)

@@ -7,10 +7,10 @@ from types import ModuleType
 import pytest
 from numba.core.dispatcher import Dispatcher
 
-from policylearn.fast import cone_loops, loops, merge_loops
+from policylearn.fast import loops, row_loops
 
 
-@pytest.mark.parametrize("module", [cone_loops, loops, merge_loops])
+@pytest.mark.parametrize("module", [loops, row_loops])
 def test_loops_call_only_those_of_their_own_file(module: ModuleType) -> None:
     own = [value.py_func for value in vars(module).values() if isinstance(value, Dispatcher)]
     assert own

@@ -15,7 +15,7 @@ import pytest
 from numba.core.dispatcher import Dispatcher
 from numpy.typing import NDArray
 
-from policylearn.fast import cone_loops, loops
+from policylearn.fast import loops, row_loops
 
 Array = NDArray[Any]
 ROWS = 3
@@ -116,7 +116,7 @@ def test_a_layout_changes_no_bit(width: int, dtype: Any) -> None:
         assert norm_and_gradient(general, kept=kept) == norm_and_gradient(given, kept=kept) == norm_and_gradient(given)
 
 
-@pytest.mark.parametrize("module", [cone_loops, loops])
+@pytest.mark.parametrize("module", [loops, row_loops])
 def test_additions_are_reordered_only_where_nothing_is_written(module: ModuleType) -> None:
     for loop in (value for value in vars(module).values() if isinstance(value, Dispatcher)):
         if "reassoc" not in (loop.targetoptions.get("fastmath") or ()):

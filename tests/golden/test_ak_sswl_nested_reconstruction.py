@@ -14,8 +14,9 @@ from torch import Tensor, nn
 from policylearn.bags import NO_PICK, Bag, Graphs, attached_ego_nets
 from policylearn.data.transforms.ego_nets import AttachedEgoNets, Distances
 from policylearn.models import Inputs, build_model
-from policylearn.nn import Features, labelled_ego_nets
-from policylearn.policies import Deck, RandomDeck
+from policylearn.models.systems.ngnn import NestedSettings, labelled_ego_nets
+from policylearn.models.systems.reconstruction import Deck, RandomDeck
+from policylearn.nn import Features
 from tests.golden.case import Case, cases_of, check_evaluation, check_training, computed
 
 AK_CASES = cases_of({"GNN-AK", "GNN-AK+"})
@@ -69,7 +70,7 @@ def check_case(
         model.eval()
         check_evaluation(case, run())
     model.train()
-    check_training(case, model, run(), rename, graphs.members)
+    check_training(case, model, run(), rename, graphs)
 
 
 def rows_of(*columns: Tensor) -> list[tuple[float, ...]]:
@@ -205,7 +206,7 @@ def nested_graphs(case: Case) -> Graphs:
     """The graphs with their ego nets, whose rows, labels and resistances are those of the case."""
     transform = AttachedEgoNets(case.meta["height"], arrivals=True, resistance=case.meta["resistance"])
     graphs = Graphs.of(case.batch(**computed(case, transform)))
-    bag = labelled_ego_nets(graphs, resistance=case.meta["resistance"])
+    bag = labelled_ego_nets(graphs, NestedSettings(resistance=case.meta["resistance"]))
     first = bag.marks[:, 0] + 1
     columns = [first, first * (bag.marks[:, 1] >= 2), *bag.marks[:, 2:].unbind(1)]
     wanted = [case["subgraph/label"], *([case["subgraph/resistance"]] if case.meta["resistance"] else [])]

@@ -65,7 +65,7 @@ def test_gsn(path: Path, dtype: torch.dtype) -> None:
     with torch.no_grad():
         check_evaluation(case, model.eval()(graphs))
         close(model.node_states(graphs), case["eval/node_states"], OUTPUTS[dtype])
-    check_training(case, model, model.train()(graphs), same, graphs.members)
+    check_training(case, model, model.train()(graphs), same, graphs)
 
 
 @each(GSN_CASES)
@@ -107,7 +107,7 @@ def test_pna(path: Path, dtype: torch.dtype) -> None:
     graphs = Graphs.of(case.batch())
     with torch.no_grad():
         check_evaluation(case, model.eval()(graphs))
-    check_training(case, model, model.train()(graphs), tables, graphs.members)
+    check_training(case, model, model.train()(graphs), tables, graphs)
 
 
 @DTYPES
@@ -128,7 +128,7 @@ def test_gin_with_encodings(path: Path, dtype: torch.dtype) -> None:
     graphs = Graphs.of(case.batch(**{WALKS: case["rwse"], LAPLACIAN: case["lappe"]}))
     with torch.no_grad():
         check_evaluation(case, model.eval()(graphs))
-    check_training(case, model, model.train().predict(graphs, case["train/lappe_sign"]), same, graphs.members)
+    check_training(case, model, model.train().predict(graphs, case["train/lappe_sign"]), same, graphs)
 
 
 @each(GIN_PE_CASES)
@@ -185,7 +185,7 @@ def test_cin_and_sin(path: Path, dtype: torch.dtype) -> None:
     with torch.no_grad():
         check_evaluation(case, model.eval()(prepared))
         close(model.pooled(prepared), case["eval/pooled"], OUTPUTS[dtype])
-    check_training(case, model, model.train()(prepared), tables, prepared.members)
+    check_training(case, model, model.train()(prepared), tables, prepared)
 
 
 @each(CELL_CASES)
@@ -232,7 +232,7 @@ def test_hymn(path: Path, dtype: torch.dtype) -> None:
     roots = Selection(case["roots"] + graphs.ptr[:-1])
     with torch.no_grad():
         check_evaluation(case, model.eval().predict(graphs, roots))
-    check_training(case, model, model.train().predict(graphs, roots), hymn_names, graphs.members)
+    check_training(case, model, model.train().predict(graphs, roots), hymn_names, graphs)
 
 
 @each(HYMN_CASES)

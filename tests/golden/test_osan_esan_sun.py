@@ -316,13 +316,13 @@ def test_osan_evaluation(path: Path, dtype: torch.dtype) -> None:
     model, graphs = case.model.eval(), case.graphs
     scores = model.scorer(graphs)
     close(scores, case["eval/logits"])
-    mask = model.solve(scores, graphs.members)
+    mask = model.solve(scores, graphs)
     assert torch.equal(mask, case["eval/mask"])
     close(model.predict(graphs, mask, scores), case["eval/prediction"])
     close(model(graphs), case["eval/prediction"])
     noise = case["eval/vote/noise"]
-    moved = scores + VOTE_NOISE * spread(scores, graphs.members) * noise
-    assert torch.equal(model.solve(moved, graphs.members), case["eval/vote/mask"])
+    moved = scores + VOTE_NOISE * spread(scores, graphs) * noise
+    assert torch.equal(model.solve(moved, graphs), case["eval/vote/mask"])
     close(model.vote(graphs, scores, noise), case["eval/vote/prediction"])
 
 
@@ -334,12 +334,12 @@ def test_osan_training_pass(path: Path, dtype: torch.dtype) -> None:
     scores = model.scorer(graphs)
     close(scores, case["train/logits"])
     scores.retain_grad()
-    mask, moved = model.draw(scores, case["train/noise"], graphs.members)
+    mask, moved = model.draw(scores, case["train/noise"], graphs)
     mask.retain_grad()
     assert torch.equal(mask, case["train/mask"])
     outputs = model.predict(graphs, mask, moved)
     close(outputs, case["train/prediction"])
-    task, aux = case.loss(outputs), model.settings.aux_weight * uneven_masks(mask, graphs.members)
+    task, aux = case.loss(outputs), model.settings.aux_weight * uneven_masks(mask, graphs)
     close(task, case["train/task_loss"])
     close(aux, case["train/aux_loss"])
     (task + aux).backward()

@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from lab.errors import cost, errors_of, paired_error
-from policylearn.data import Scaling, Task
+from lab.errors import cost, errors_of, paired_difference, paired_error
+from policylearn.data import DataError, Scaling, Task
 
 
 def test_errors_are_in_the_units_of_the_metric() -> None:
@@ -42,3 +42,24 @@ def test_the_error_over_graphs_agrees_with_resampling(tmp_path: Path) -> None:
     assert paired_error("rocauc", [files]) is None, "it is no mean over graphs"
     assert paired_error("mae", [(files[0], tmp_path / "none.json")]) is None
     assert paired_error("mae", []) is None
+
+
+def test_differences_are_told_over_graphs_and_over_seeds(tmp_path: Path) -> None:
+    errors = {"a0": [1.0, 2.0, 3.0], "b0": [2.0, 2.0, 5.0], "a1": [1.0, 0.0, 3.0], "b1": [2.0, 2.0, 3.0]}
+    for name, values in errors.items():
+        np.savez_compressed(tmp_path / f"{name}.npz", test=np.float32(values)[:, None])
+    pairs = [(tmp_path / f"a{seed}.json", tmp_path / f"b{seed}.json") for seed in (0, 1)]
+    found = paired_difference("mae", pairs)
+    assert found is not None
+    assert (found.graphs, found.gain, found.seed_error) == (3, 1.0, 0.0)
+    assert found.graph_error == 0.0, "each graph gains 1 in the mean over seeds"
+    last = np.array([False, False, True])
+    few = paired_difference("mae", pairs, rows=[(np.arange(3), last)] * 2)
+    assert few is not None
+    assert (few.graphs, few.ours, few.theirs, few.gain, few.seed_error) == (1, 3.0, 4.0, 1.0, 1.0)
+    other = paired_difference("mae", pairs, rows=[(np.arange(3), ~last), (np.arange(3) + 3, ~last)])
+    assert other is not None
+    assert other.graph_error == pytest.approx(np.std([1, 0, 1, 2], ddof=1) / 2), "other graphs are further graphs"
+    assert paired_difference("mae", pairs, rows=[(np.arange(3), last & False)] * 2) is None
+    with pytest.raises(DataError):
+        paired_difference("mae", pairs, rows=[(np.arange(4), np.full(4, True))] * 2)

@@ -12,6 +12,7 @@ from torch_geometric.data import Data
 from policylearn.bags import NO_PICK, Bag, Graphs, Selection
 from policylearn.models import SubgraphGNN
 from policylearn.nn import CopiesThenNodes
+from policylearn.nn.segments import NoCandidateError
 from policylearn.policies import LearnedPolicy, NoPolicy, RandomPolicy
 from tests.graphs import POLICIES, batch_of, data_of, molecules, small_model
 
@@ -106,18 +107,18 @@ def data_of_path(nodes: int) -> Data:
 
 def test_an_empty_graph_is_refused() -> None:
     empty = Data(torch.zeros(0, 1).long(), torch.zeros(2, 0).long(), torch.zeros(0, 1).long())
-    with pytest.raises(ValueError, match="graph 1 of the batch has no nodes; drop"):
+    with pytest.raises(ValueError, match="graph 1"):
         small_model()(batch_of(ONE_NODE, empty))
 
 
 def test_a_category_that_the_model_does_not_know_is_refused() -> None:
-    with pytest.raises(ValueError, match=r"column 0 holds category 7, but the model knows 0 to 4"):
+    with pytest.raises(ValueError, match="category 7"):
         small_model()(Data(torch.tensor([[7]]), torch.zeros(2, 0).long(), torch.zeros(0, 1).long()))
 
 
 def test_an_edge_to_a_node_that_is_not_there_is_refused() -> None:
     wrong = Data(torch.tensor([[0]]), torch.tensor([[0], [4]]), torch.tensor([[0]]))
-    with pytest.raises(ValueError, match="names node 4, but the batch has 1 nodes"):
+    with pytest.raises(ValueError, match="node 4"):
         small_model()(wrong)
 
 
@@ -125,19 +126,19 @@ def test_scores_that_are_nan_stop_the_run() -> None:
     model = small_model().eval()
     with torch.no_grad():
         model.policy.selector.lin2.bias.fill_(torch.nan)
-    with pytest.raises(ValueError, match="no node that can be picked"):
+    with pytest.raises(NoCandidateError):
         model.select(batch_of(*molecules(2)))
 
 
 @pytest.mark.parametrize(
     ("roots", "message"),
     [
-        ([[0, 9]], r"pick 0 of graph 1 is node 9, but that graph holds nodes 3 to 6"),  # behind the batch
-        ([[0, 3], [5, 4]], r"pick 1 of graph 0 is node 5, but that graph holds nodes 0 to 2"),  # of the other graph
-        ([[0, -2]], r"pick 0 of graph 1 is node -2"),
-        ([[0, 3, 5]], r"'roots' must have shape \(T, 2\)"),  # of another batch
-        ([[0.0, 3.0]], r"use roots.long\(\)"),
-        ([[NO_PICK, 3], [0, 4]], r"a pick after its last one"),
+        ([[0, 9]], "graph 1 is node 9"),  # behind the batch
+        ([[0, 3], [5, 4]], "graph 0 is node 5"),  # of the other graph
+        ([[0, -2]], "graph 1 is node -2"),
+        ([[0, 3, 5]], r"'roots'.*\(1, 3\)"),  # of another batch
+        ([[0.0, 3.0]], r"roots.long\(\)"),
+        ([[NO_PICK, 3], [0, 4]], "NO_PICK"),
     ],
 )
 def test_picks_that_are_not_of_the_batch_are_refused(roots: list[list[float]], message: str) -> None:

@@ -9,10 +9,9 @@ from torch import Tensor
 
 from policylearn.bags import Graphs
 from policylearn.models import Inputs
-from policylearn.models.systems.mag_gnn import MAGGNN, MAGGNNSettings
+from policylearn.models.systems.mag_gnn import MAGGNN
+from policylearn.models.systems.mag_gnn_agent import MAGGNNSettings, Moves, Replay, tuple_bag
 from policylearn.nn import Features
-from policylearn.nn.tuple_layers import tuple_bag
-from policylearn.policies.tuple_agent import Moves, Replay
 from tests.graphs import ATOMS, BONDS, batch_of, data_of, molecules, permuted
 
 SMALL = {"tuples": 3, "size": 2, "moves": 2, "layers": 2, "channels": 6}

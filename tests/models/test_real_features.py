@@ -60,5 +60,5 @@ def test_numbers_that_a_system_was_not_built_for_are_refused(name: str) -> None:
     with torch.no_grad():
         model(batch)
         batch.x_real = torch.zeros(batch.num_nodes, 3)
-        with pytest.raises(ValueError, match=r"3 columns of numbers per node .*Features\(real=3\)"):
+        with pytest.raises(ValueError, match="real=3"):
             model(batch)

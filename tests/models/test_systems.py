@@ -206,5 +206,5 @@ def test_a_ring_in_single_precision() -> None:
 
 def test_batches_of_pygs_own_collation_lack_structures_and_say_so() -> None:
     prepared = prepare("cin")
-    with pytest.raises(ValueError, match="transform 'cells'"):
+    with pytest.raises(ValueError, match="'cells'"):
         prepared.model(batch_of(*molecules(2)))

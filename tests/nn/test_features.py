@@ -38,5 +38,5 @@ def test_numbers_beside_numbers_are_one_table() -> None:
 
 
 def test_numbers_that_are_missing_are_asked_for() -> None:
-    with pytest.raises(ValueError, match=r"expected 2 columns of numbers per node \(got 0\); apply the transforms"):
+    with pytest.raises(ValueError, match="2 columns"):
         NodeEncoder(Features((5,), real=2), 4)(graphs(torch.tensor([[1]])))

@@ -83,5 +83,5 @@ def test_sums_are_deterministic() -> None:
 
 
 def test_an_edge_out_of_range_is_refused() -> None:
-    with pytest.raises(ValueError, match="names node 5, but the batch has 3 nodes"):
+    with pytest.raises(ValueError, match="node 5"):
         Adjacency.of(torch.tensor([[0], [5]]), 3)

@@ -13,9 +13,10 @@ from policylearn.data import PackedGraphs, Task
 from policylearn.data.preparation import prepare_molecules
 from policylearn.data.transforms.fingerprint import Fingerprint
 from policylearn.nn import Features
+from policylearn.prediction.answer import Answer, compare
 from policylearn.prediction.applicability import Domain, Nearness, learn_domain
-from policylearn.prediction.calibration import Calibration, calibrate
-from policylearn.prediction.interval_widths import DistanceEvidence, distance_slope
+from policylearn.prediction.calibration import calibrate
+from policylearn.prediction.distances import distance_slope
 from policylearn.prediction.predictor import Predictor
 from policylearn.training import load_run
 from tests.training.molecules import molesol, read_table, write_table
@@ -113,11 +114,11 @@ def test_the_commands_tell(run: Path, tmp_path: Path) -> None:
 
 def test_the_service_tells(predictor: Predictor) -> None:
     pytest.importorskip("fastapi", reason="the extra 'serve' is not installed")
-    from policylearn.prediction.request_queue import RowAnswer, row_of
-    from policylearn.prediction.service import to_row
+    from policylearn.prediction.service import reply_rows
 
     answer = predictor.answer([DRUGS[0], STRANGE[0]])
-    drug, salt = (to_row(predictor, "", RowAnswer(row_of(answer, at)), 0.9) for at in (0, 1))
+    drug, bad, salt = reply_rows(predictor, ["", "C1", ""], answer, {1: "no molecule"})
+    assert bad.error == "no molecule"
     assert drug.warning is None
     assert drug.similarity is not None
     assert salt.warning is not None
@@ -128,11 +129,12 @@ def test_the_service_tells(predictor: Predictor) -> None:
 
 
 def test_the_page_of_held_out_rows_knows_distances(run: Path) -> None:
-    from policylearn.prediction.distance_thirds import thirds
     from policylearn.prediction.held_out import read_held_out
+    from policylearn.prediction.scores import thirds
 
     task = load_run(run).facts.task
-    parts = thirds(task, read_held_out(run, task)["test"])
+    test = read_held_out(run, task)["test"]
+    parts = thirds(task, test.y, test.answer)
     assert [len(one.errors) for one in parts] == [14, 13, 13]
     assert parts[0].similarity[0] >= parts[1].similarity[1] >= parts[2].similarity[0]
 
@@ -144,19 +146,19 @@ def drawn(rows: int, seed: int, *, grows: bool) -> tuple[Nearness, np.ndarray]:
     return Nearness(1 - distance, np.zeros(rows), np.zeros(rows, bool)), scale * draw.standard_normal(rows)
 
 
-def fitted(*, grows: bool) -> Calibration:
-    near, errors = drawn(400, 1, grows=grows)
-    seen = DistanceEvidence(near, np.abs(errors)[:, None], 1 - near.similarity, np.zeros((400, 1)))
-    found = calibrate(NUMBER, errors[:, None], np.zeros((400, 1)), None, seen)
-    assert found is not None
-    return found
+def answer(near: Nearness) -> Answer:
+    rows = len(near.far)
+    return Answer(np.zeros((rows, 1)), [[]] * rows, near=near)
 
 
 def test_intervals_grow_where_errors_do() -> None:
-    found = fitted(grows=True)
+    near, errors = drawn(400, 1, grows=True)
+    slope = distance_slope(1 - near.similarity, np.abs(errors))
+    found = calibrate(NUMBER, errors[:, None], answer(near), [slope], [[0.0]] * 7)
+    assert found is not None
     near, errors = drawn(6000, 2, grows=True)
-    lower, upper = found.interval(np.zeros((6000, 1)), None, 0.9, near)
-    inside = (lower[:, 0] <= errors) & (errors <= upper[:, 0])
+    inside = compare(NUMBER, errors[:, None], found.bound(NUMBER, answer(near))).inside
+    assert inside is not None
     third = np.argsort(np.argsort(near.similarity)) // 2000
     for part in range(3):
         assert 0.85 < inside[third == part].mean() < 0.95
@@ -171,8 +173,9 @@ def test_intervals_are_constant_where_errors_are() -> None:
 def test_of_a_molecule_far_outside_no_label_is_ruled_out() -> None:
     task = Task("binary", "bce", "rocauc")
     y, values = np.repeat([[0.0], [1.0]], 50, axis=0), np.repeat([[0.1], [0.9]], 50, axis=0)
-    found = calibrate(task, y, values, None)
+    found = calibrate(task, y, Answer(values, []))
     assert found is not None
-    chances = np.array([[[0.95, 0.05]], [[0.95, 0.05]]])
     near = Nearness(np.array([0.5, 0.0]), np.zeros(2), np.array([False, True]))
-    assert found.label_set(chances, 0.9, near)[:, 0].tolist() == [[True, False], [True, True]]
+    fits = found.bound(task, Answer(np.array([[0.05], [0.05]]), [[], []], near=near)).labels
+    assert fits is not None
+    assert fits[:, 0].tolist() == [[True, False], [True, True]]

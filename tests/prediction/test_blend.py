@@ -18,11 +18,10 @@ from policylearn.data import DataError, Task
 from policylearn.data.preparation import prepare_molecules
 from policylearn.data.transforms.descriptors import Descriptors
 from policylearn.data.transforms.fingerprint import BITS, Fingerprint
-from policylearn.prediction.blend import ALONE, BLEND, PRIORS, find_shares, why_no_blend
+from policylearn.prediction.blend import ALONE, BLEND, PRIORS, can_blend, find_shares
 from policylearn.prediction.gaussian_process import fit, squared_distances
-from policylearn.prediction.kernel_model import KERNEL, KernelModel, fit_kernel_model
-from policylearn.prediction.similarity import tanimoto, unary
-from policylearn.prediction.trees import ROUNDS, SETTINGS, TREES, TreeModel, fit_trees, tree_inputs
+from policylearn.prediction.kernel_model import KERNEL, KernelModel, fit_kernel_model, tanimoto, unary
+from policylearn.prediction.trees import ROUNDS, SETTINGS, TreeModel, fit_trees, tree_inputs
 from policylearn.settings.run_files import RunError
 from tests.training.molecules import molesol, write_table
 
@@ -56,7 +55,7 @@ def test_fingerprints_count_substructures():
     assert counts.dtype == np.uint8
     np.testing.assert_array_equal(counts[0], counts[2])
     assert counts[1].sum() > counts[0].sum()
-    with pytest.raises(DataError, match="ecfp9"):
+    with pytest.raises(DataError):
         Fingerprint(kinds=("ecfp9",))
 
 
@@ -84,7 +83,7 @@ def test_it_learns_and_comes_back_from_its_file_without_pickle(molecules, tmp_pa
     np.testing.assert_allclose(again.predict(molecules), model.predict(molecules), atol=1e-5)
     content = (tmp_path / KERNEL).read_bytes()
     (tmp_path / KERNEL).write_bytes(content[: len(content) // 2])
-    with pytest.raises(RunError, match=KERNEL):
+    with pytest.raises(RunError):
         KernelModel.load(tmp_path)
 
 
@@ -93,7 +92,9 @@ def test_yes_or_no_with_gaps_gives_probabilities(molecules):
     y = np.concatenate([y, 1 - y], axis=1)
     y[::5, 1] = np.nan
     graphs, task = replace(molecules, y=y), Task("binary", "bce", "rocauc", ("a", "b"))
-    model, _ = fit_kernel_model(task, graphs, np.arange(120))
+    model, left_out = fit_kernel_model(task, graphs, np.arange(120))
+    unknown = np.isnan(y[:120, 1])
+    np.testing.assert_allclose(left_out[unknown, 1], model.predict(graphs)[:120][unknown, 1], rtol=1e-6)
     chances = model.predict(graphs)
     assert ((chances > 0) & (chances < 1)).all()
     assert np.mean((chances[120:, 0] > 0.5) == (y[120:, 0] > 0.5)) > 0.7
@@ -112,7 +113,7 @@ def test_trees_answer_as_lightgbm_does_and_come_back_without_it(molecules, tmp_p
     assert again is not None
     np.testing.assert_array_equal(again.predict(molecules), model.predict(molecules))
     replace(model, left=model.roots[0] * np.ones_like(model.left)).save(tmp_path)  # a row would go in circles
-    with pytest.raises(RunError, match=TREES):
+    with pytest.raises(RunError):
         TreeModel.load(tmp_path)
 
 
@@ -148,11 +149,11 @@ def test_a_useless_part_hardly_harms_the_blend(useless: str):
 
 
 def test_where_there_can_be_none(molecules):
-    assert why_no_blend(REGRESSION, molecules, np.arange(120)) is None
-    assert "fewer than" in str(why_no_blend(REGRESSION, molecules, np.arange(10)))
+    assert can_blend(REGRESSION, molecules, np.arange(120))
+    assert not can_blend(REGRESSION, molecules, np.arange(10))
     bare = prepare_molecules(["CCO"] * 30, ()).graphs
     assert bare is not None
-    assert "fingerprints" in str(why_no_blend(REGRESSION, bare, np.arange(30)))
+    assert not can_blend(REGRESSION, bare, np.arange(30))
 
 
 def test_from_train_to_predict_in_a_new_process(tmp_path: Path, capsys: pytest.CaptureFixture[str]):

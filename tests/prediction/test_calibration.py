@@ -9,11 +9,17 @@ import numpy as np
 import pytest
 
 from policylearn.data import Task
+from policylearn.prediction.answer import Answer
 from policylearn.prediction.calibration import Calibration, Coverage, calibrate, conformal_quantile, measure_coverage
+from policylearn.settings.run_files import RunError
 
 NUMBER = Task("regression", "mse", "rmse", ("a", "b"))
 YES_NO = Task("binary", "bce", "rocauc", ("t",))
 CLASSES = Task("classes", "cross_entropy", "accuracy", ("c",), classes=("x", "y", "z"))
+
+
+def answer(values: np.ndarray, std: np.ndarray | None = None) -> Answer:
+    return Answer(values, [[] for _ in values], std)
 
 
 def test_the_quantile_has_the_finite_sample_correction() -> None:
@@ -40,13 +46,15 @@ def test_intervals_cover_as_often_as_they_say(ensemble: bool, level: float) -> N
     for _ in range(40):
         (y, values, std), (new_y, new_values, new_std) = rows(generator, 200), rows(generator, 500)
         y[generator.random(y.shape) < 0.1] = np.nan
-        found = calibrate(NUMBER, y, values, std if ensemble else None)
+        found = calibrate(NUMBER, y, answer(values, std if ensemble else None))
         assert found is not None
-        measured = measure_coverage(found, NUMBER, new_y, new_values, new_std if ensemble else None, level)
+        bounded = found.bound(NUMBER, answer(new_values, new_std if ensemble else None), level)
+        measured = measure_coverage(NUMBER, new_y, bounded, level)
         assert measured is not None
         shares.append(measured.share)
-        lower, upper = found.interval(new_values, new_std if ensemble else None, level)
-        widths.append(np.ptp(upper - lower, axis=0).max())
+        assert bounded.lower is not None
+        assert bounded.upper is not None
+        widths.append(np.ptp(bounded.upper - bounded.lower, axis=0).max())
     assert abs(np.mean(shares) - level) < 0.015
     assert (min(widths) > 0.1) == ensemble, "one model has a constant width, an ensemble does not"
 
@@ -66,11 +74,11 @@ def test_sets_cover_every_label_alike(task: Task) -> None:
     shares: dict[int, list[float]] = {0: [], 1: []}
     for _ in range(40):
         (y, values), (new_y, new_values) = drawn(400), drawn(2000)
-        found = calibrate(task, y, values, None)
+        found = calibrate(task, y, answer(values))
         assert found is not None
         for label in shares:
             chosen = new_y.reshape(-1) == label
-            measured = measure_coverage(found, task, new_y[chosen], new_values[chosen], None)
+            measured = measure_coverage(task, new_y[chosen], found.bound(task, answer(new_values[chosen])))
             assert measured is not None
             shares[label].append(measured.share)
     for label in shares:
@@ -78,10 +86,11 @@ def test_sets_cover_every_label_alike(task: Task) -> None:
 
 
 def test_a_label_that_was_never_seen_cannot_be_ruled_out() -> None:
-    found = calibrate(YES_NO, np.zeros((50, 1)), np.full((50, 1), 0.2), None)
+    found = calibrate(YES_NO, np.zeros((50, 1)), answer(np.full((50, 1), 0.2)))
     assert found is not None
     assert found.labels == (50, 0)
-    fits = found.label_set(np.array([[[0.99, 0.01]], [[0.5, 0.5]]]))
+    fits = found.bound(YES_NO, answer(np.array([[0.01], [0.5]]))).labels
+    assert fits is not None
     assert fits.tolist() == [[[True, True]], [[False, True]]]
 
 
@@ -92,6 +101,9 @@ def test_it_is_read_back_as_it_was_written(tmp_path: Path) -> None:
     found.save(tmp_path)
     assert Calibration.load(tmp_path) == found
     assert Calibration.load(tmp_path / "elsewhere") is None
-    with pytest.raises(ValueError, match=r"'level' must be one of 0.5, 0.9 \(got 0.85\)"):
-        found.interval(np.zeros((1, 2)), None, 0.85)
-    assert calibrate(YES_NO, np.full((3, 1), np.nan), np.zeros((3, 1)), None) is None
+    with pytest.raises(ValueError, match=r"0\.85"):
+        found.bound(NUMBER, answer(np.zeros((1, 2))), 0.85)
+    assert calibrate(YES_NO, np.full((3, 1), np.nan), answer(np.zeros((3, 1)))) is None
+    (tmp_path / "calibration.json").write_text('{"kind": "interval"}')
+    with pytest.raises(RunError):
+        Calibration.load(tmp_path)

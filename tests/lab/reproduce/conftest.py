@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from lab.reproduce import Record
+from lab.reproduce.records import Record
 from tests.lab.reproduce.tiny import one_record
 from tests.training.tiny import write_graphs
 

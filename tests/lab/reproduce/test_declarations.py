@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from lab.reproduce import TABLES, Cell, Experiment, PaperRow, Printed, Table, row
-from lab.reproduce.declaration import ABSENT
+from lab.reproduce.declaration import ABSENT, Cell, Experiment, PaperRow, Printed, Table, row
 from lab.reproduce.methods import GIN
+from lab.reproduce.tables import TABLES
 from policylearn.data import CATALOG
 from policylearn.models import SYSTEMS, Inputs, chosen_system
 from policylearn.nn import Features
@@ -169,10 +169,10 @@ def test_a_printed_text_keeps_its_digits() -> None:
     assert (text.mean, text.deviation, text.digits) == (2489.25, 9.42, 2)
     assert (Printed("0.3569").mean, Printed("0.3569").deviation) == (0.3569, None)
     assert (Printed("OOM").mean, Printed("OOM").deviation, Printed("-").digits) == (None, None, 0)
-    with pytest.raises(ValueError, match="is neither a figure nor"):
+    with pytest.raises(ValueError, match="N/A, -, OOM"):
         Printed("0.12 0.01")
 
 
 def test_a_row_must_have_a_cell_a_column() -> None:
-    with pytest.raises(ValueError, match=r"table 'x', row 'GIN': needs 0 cells \(got 1\)"):
+    with pytest.raises(ValueError, match="row 'GIN'"):
         Table("x", "x", "tab:x", (), (row(GIN, None, "OOM"),))

@@ -1,17 +1,21 @@
-"""Work is shared and not doubled, goes on after a kill, and stops in time."""
+"""Work is shared and not doubled, and goes on after a kill, here or elsewhere."""
 
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import lightning
+import pytest
 
-from lab.reproduce import Job, Record, load_records, open_ledger, plan, run_folder, run_table
+from lab.reproduce.plan import plan
+from lab.reproduce.records import Record, load_records, open_ledger, run_folder
+from lab.reproduce.runner import run_table
+from lab.reproduce.unfinished import keep_unfinished
 from tests.lab.reproduce.tiny import tiny_table, tiny_wish
 
 PROJECT = Path(__file__).parents[3]
@@ -19,7 +23,9 @@ SCRIPT = """
 import sys, time
 from pathlib import Path
 import lightning
-from lab.reproduce import open_ledger, plan, run_table
+from lab.reproduce.plan import plan
+from lab.reproduce.records import open_ledger
+from lab.reproduce.runner import run_table
 from tests.lab.reproduce.tiny import tiny_table, tiny_wish
 
 class Slow(lightning.Callback):
@@ -84,21 +90,37 @@ def test_a_killed_run_goes_on_where_it_was(tiny_data: Path, tmp_path: Path) -> N
     assert figures(load_records(ledger)[0]) == figures(load_records(open_ledger(tmp_path / "whole"))[0])
 
 
-def test_a_budget_stops_a_run_and_the_next_goes_on(tiny_data: Path, tmp_path: Path) -> None:
-    jobs, ledger = plan(tiny_table(tiny_data), tiny_wish(4))[:2], open_ledger(tmp_path)
+def test_a_kept_copy_continues_bit_for_bit_elsewhere(tiny_data: Path, tmp_path: Path) -> None:
+    jobs = plan(tiny_table(tiny_data), tiny_wish(4, rows=("learned-t2",)))[:1]
+    here, there, whole = (open_ledger(tmp_path / name) for name in ("here", "there", "whole"))
+    run_table(jobs, whole)
 
-    class Slow(lightning.Callback):
+    class Stop(lightning.Callback):
+        def on_train_epoch_start(self, trainer: lightning.Trainer, pl_module: lightning.LightningModule) -> None:
+            if trainer.current_epoch == 2:
+                raise RuntimeError("stopped")
+
+    with pytest.raises(RuntimeError, match="stopped"):
+        run_table(jobs, here, callbacks_of=lambda _job: [Stop()])
+    (copy,) = keep_unfinished(here.root)
+    assert sorted(path.name for path in copy.iterdir()) == ["config.yaml", "history.csv", "last.ckpt.xz", "run.json"]
+    shutil.copytree(here.root / "unfinished", there.root / "unfinished")
+    seen: list[int] = []
+
+    class Count(lightning.Callback):
         def on_train_epoch_end(self, trainer: lightning.Trainer, pl_module: lightning.LightningModule) -> None:
-            time.sleep(0.2)
+            seen.append(trainer.current_epoch)
 
-    over: list[Job] = []
-    first = run_table(jobs, ledger, budget_seconds=0.1, callbacks_of=lambda _job: [Slow()], after=over.append)
-    assert (first.left, first.done, over) == (tuple(jobs), (), [])
-    assert list(run_folder(ledger, jobs[0]).rglob("last.ckpt"))
-    assert run_table(jobs, ledger, budget_seconds=600, after=over.append).done == tuple(jobs)
-    assert over == jobs
-    assert [len(record.curve["loss"]) for record in load_records(ledger)] == [4, 4]
-    assert list((tmp_path / "runs").rglob("*.ckpt")) == [], "finished runs keep no checkpoints"
+    assert run_table(jobs, there, callbacks_of=lambda _job: [Count()]).done == tuple(jobs)
+    assert seen == [2, 3]
+    assert list((there.root / "runs").rglob("*.ckpt")) == [], "finished runs keep no checkpoints"
+    assert figures(load_records(there)[0]) == figures(load_records(whole)[0])
+    weights = [run_folder(ledger, jobs[0]) / "model.safetensors" for ledger in (there, whole)]
+    assert weights[0].read_bytes() == weights[1].read_bytes()
+    assert not (there.root / "unfinished").exists(), "what has a record is not kept"
+    shutil.copytree(there.root, here.root, dirs_exist_ok=True)
+    assert keep_unfinished(here.root) == []
+    assert not (here.root / "unfinished").exists(), "a record that came from elsewhere counts too"
 
 
 def test_a_job_that_another_is_at_is_left_to_it(tiny_data: Path, tmp_path: Path) -> None:

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lab.reproduce import Cell, Column, Printed, Protocol, Record, row
+from lab.reproduce.declaration import Cell, Column, Printed, Protocol, row
 from lab.reproduce.methods import LEARNED
+from lab.reproduce.records import Record
 from lab.reproduce.summary import RunGroup, alike, difference, group_records, verdict
 
 SEEDS = Protocol("seed", 2)

@@ -6,19 +6,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from lab.reproduce import (
-    Column,
-    Protocol,
-    Record,
-    Table,
-    Wish,
-    load_records,
-    open_ledger,
-    plan,
-    row,
-    run_table,
-)
+from lab.reproduce.declaration import Column, Protocol, Table, row
 from lab.reproduce.methods import GIN, LEARNED, OSAN, RANDOM
+from lab.reproduce.plan import Wish, plan
+from lab.reproduce.records import Record, load_records, open_ledger
+from lab.reproduce.runner import run_table
 
 SMALL: dict[str, Any] = {
     "prediction.channels": 4,

@@ -16,7 +16,6 @@ from lab.theory.chance import (
     success_without_replacement,
 )
 from policylearn.bags import Selection
-from policylearn.data import DataError
 from policylearn.demo.learning import covered
 
 
@@ -51,9 +50,3 @@ def test_covered_asks_for_every_component() -> None:
     component = torch.tensor([0, 0, 1, 1, 0, 1, 0, 1])
     selection = Selection(torch.tensor([[0, 4], [3, 6]]))
     assert covered(selection, component, 2).tolist() == [True, False]
-
-
-def test_no_component_is_refused() -> None:
-    for call in (success_with_replacement, expected_draws):
-        with pytest.raises(DataError, match=r"'components' must be >= 1 \(got 0\)"):
-            call(0)

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from lab.theory import CHECKS, Check, check_table
-from lab.theory.checks import HEADINGS
+from lab.theory.checks import CHECKS, HEADINGS, Check, check_table
 from lab.theory.checks import regular as regular_checks
 
 PAGE = Path(__file__).parents[3] / "docs" / "theory.md"
@@ -29,7 +28,7 @@ def test_the_statement_holds_and_the_page_says_so(name: str, rows_of_page: list[
         pytest.skip(found.result)
     assert found.holds, found.result
     assert rows_of_page[list(CHECKS).index(name)] == check_table([found]).splitlines()[2], (
-        "write the table of docs/theory.md anew with python -m lab.theory"
+        "write the table of docs/theory.md anew with python -m lab theory check"
     )
 
 

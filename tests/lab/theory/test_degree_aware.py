@@ -56,5 +56,5 @@ def test_the_last_layer_is_what_keeps_a_node_from_being_picked_again() -> None:
 
 
 def test_a_negative_threshold_is_refused() -> None:
-    with pytest.raises(ValueError, match=r"'threshold' must be >= 0 \(got -1\)"):
+    with pytest.raises(ValueError, match="'threshold'"):
         degree_aware_policy(-1, 2)

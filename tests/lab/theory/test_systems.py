@@ -149,11 +149,11 @@ def test_records_are_made_once(tmp_path: Path) -> None:
 
 
 def test_bad_input_is_named() -> None:
-    with pytest.raises(ValueError, match="did you mean 'gin'"):
+    with pytest.raises(ValueError, match="'gin'"):
         all_configs(["gim"], ["sr25"])
     with pytest.raises(ValueError, match="'sr26'"):
         load_family("sr26")
-    with pytest.raises(ValueError, match=r"'seeds'.*0"):
+    with pytest.raises(ValueError, match="'seeds'"):
         ExpressivityConfig(seeds=0)
 
 
@@ -161,4 +161,4 @@ def test_the_page_says_what_the_records_say() -> None:
     page = (PROJECT / "docs" / "expressivity.md").read_text(encoding="utf-8")
     records = load_expressivity(PROJECT / "results" / "theory" / "systems")
     assert all(record.agrees for record in records)
-    assert expressivity_table(records) in page, "write the table anew with: python -m lab theory systems --markdown"
+    assert expressivity_table(records) in page, "write the table anew with: python -m lab theory systems"

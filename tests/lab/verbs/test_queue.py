@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 from pathlib import Path
 
 import pytest
 
 from lab.__main__ import main
-from lab.reproduce import TABLES, Wish, open_ledger, plan
+from lab.reproduce.plan import Wish, plan
+from lab.reproduce.records import open_ledger
+from lab.reproduce.tables import TABLES
 from lab.verbs.reproduce import find_table
 
 EPOCHS = "epoch,loss,valid,test,seconds,learning_rate,cpu_seconds,valid_loss\n" + "".join(
@@ -38,3 +42,8 @@ def test_a_queue_in_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     out = capsys.readouterr().out
     assert out.startswith("2 of 4 done; running csl/learned-t2/seed0-2: epoch 2 of 12, 1 min left")
     assert out.endswith("; 1 waiting\n")
+    shutil.copytree(results / "runs/csl/learned-t2/seed0-2", results / "unfinished/csl/full/seed0-3")
+    os.utime(results / "runs/csl/learned-t2/seed0-2/history.csv", (0, 0))
+    assert main(words) == 0
+    stopped = "unfinished csl/learned-t2/seed0-2: epoch 2 of 12; unfinished csl/full/seed0-3: epoch 2 of 12"
+    assert capsys.readouterr().out == f"2 of 4 done; none running; {stopped}; 2 waiting\n"

@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 
 from lab.__main__ import main
-from policylearn.settings import read_config
+from lab.verbs.sweep import combinations, label
+from policylearn.settings import ConfigError, read_config
+from policylearn.training import run_config
 
 SMALL = ["--prediction.channels", "8", "--prediction.layers", "2", "--epochs", "1", "--fit.threads", "1"]
 
@@ -37,6 +39,27 @@ def test_a_yaml_is_swept_with_what_the_user_says(tmp_path: Path, capsys: pytest.
     assert main([*words, "--policy", "random", "--trials", "1"]) == 0
     assert "csl-13, random-t2: 1 of 2 done" in capsys.readouterr().out
     assert read_config(tmp_path / "out" / "best.yaml").system["selection"]["name"] == "random"
+
+
+@pytest.mark.parametrize(("estimator", "count"), [("reinforce", 3), ("straight_through", 12)])
+def test_settings_of_other_estimators_are_left_out(estimator: str, count: int) -> None:
+    config = run_config("zinc", {"selection.estimator": estimator})
+    assert len(combinations(config)) == count
+    both = config.replace(grid={"selection.estimator": ["reinforce", "straight_through"], "selection.tau": [1.0, 2.0]})
+    assert [label(values) for values in combinations(both)] == [
+        "selection.estimator=reinforce",
+        "selection.estimator=straight_through,selection.tau=1.0",
+        "selection.estimator=straight_through,selection.tau=2.0",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("grid", "named"),
+    [({"selection.tua": [1.0]}, "tua"), ({"selection.tau": []}, "tau"), ({"data.target": [[1]]}, "1")],
+)
+def test_a_grid_must_fit_the_settings(grid: dict, named: str) -> None:
+    with pytest.raises(ConfigError, match=named):
+        combinations(run_config("zinc", {"selection.name": "learned"}).replace(grid=grid))
 
 
 @pytest.mark.parametrize(

@@ -7,24 +7,18 @@ from pathlib import Path
 import pytest
 
 from lab.__main__ import main
-from lab.theory import CHECKS, Check
+from lab.theory.checks import CHECKS, Check
 
 PNG = b"\x89PNG\r\n\x1a\n"
 
 
-def test_checks_are_printed_as_a_table(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_table_is_what_the_documentation_holds(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["theory", "check", "--only", "figure-1", "vanishing"]) == 0
-    out = capsys.readouterr().out
-    assert "figure-1" in out
-    assert out.count("holds") == 2
-
-
-def test_markdown_is_what_the_documentation_holds(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["theory", "check", "--only", "vanishing", "--markdown"]) == 0
-    head, _, row = capsys.readouterr().out.splitlines()
+    head, _, *rows = capsys.readouterr().out.splitlines()
     assert head.startswith("| statement | function |")
     page = Path(__file__).parents[3] / "docs" / "theory.md"
-    assert row in page.read_text(encoding="utf-8").splitlines()
+    assert {*rows} < {*page.read_text(encoding="utf-8").splitlines()}
+    assert len(rows) == 2
 
 
 def test_a_check_that_fails_is_the_exit_code(
@@ -58,7 +52,7 @@ def test_figure_1_is_drawn(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
     [
         (["--csl", "12", "2"], "CSL(12, 2): k must be coprime with n"),
         (["--csl", "13"], "needs the number of nodes and at least one skip"),
-        (["--csl", "13", "5", "--root", "13"], "0 to 12 (got 13)"),
+        (["--csl", "13", "5", "--root", "13"], "0 to 12"),
     ],
 )
 def test_bad_graphs_are_one_line(words: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -82,13 +76,13 @@ def test_runs_are_made_once_and_drawn(tmp_path: Path, capsys: pytest.CaptureFixt
     ]
     times = [file.stat().st_mtime_ns for file in files]
     figure = tmp_path / "curves.png"
-    assert main([*words, "--markdown", "--figure", str(figure)]) == 0
+    assert main([*words, "--figure", str(figure)]) == 0
     table = capsys.readouterr().out.splitlines()
     assert table[2].startswith("| (8, 1) | random | 1 |")
     assert len(table) == 4
     assert [file.stat().st_mtime_ns for file in files] == times
     assert figure.read_bytes().startswith(PNG)
-    assert main(["theory", "results", str(tmp_path / "runs"), "--markdown"]) == 0
+    assert main(["theory", "results", str(tmp_path / "runs")]) == 0
     assert sorted(capsys.readouterr().out.splitlines()) == sorted(table)
     assert main(["theory", "results", str(tmp_path)]) == 2
     assert "holds no runs" in capsys.readouterr().err

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from policylearn.bags import NO_PICK, Graphs
-from policylearn.policies import Deck, RandomDeck
+from policylearn.models.systems.reconstruction import Deck, RandomDeck
 from tests.graphs import batch_of, data_of, molecules
 
 GRAPHS = Graphs.of(batch_of(*(data_of(nx.path_graph(n)) for n in (1, 2, 3, 5))))
@@ -69,8 +69,3 @@ def test_a_bag_holds_what_is_left() -> None:
     # The path of five without its middle has 2 edges, without an end 3, without another 2; all in both directions.
     copies = bag.graph_of_copy[bag.copy[bag.adjacency.target]]
     assert int((copies == 3).sum()) == 2 * (3 + 2 + 2 + 2 + 3)
-
-
-def test_empty_decks_are_refused() -> None:
-    with pytest.raises(ValueError, match="'removed' >= 1"):
-        RandomDeck(0, 5)

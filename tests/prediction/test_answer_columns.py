@@ -8,7 +8,7 @@ import io
 from hypothesis import given
 from hypothesis import strategies as st
 
-from policylearn.prediction.row_writer import row_writer
+from policylearn.prediction.answer_columns import row_writer
 
 CELLS = st.text(st.sampled_from('C1,;\t"\r\n ') | st.characters(exclude_characters="\0", exclude_categories=["Cs"]))
 
