@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from policylearn.data import CATALOG, DataError, load_dataset
+from policylearn.data import CATALOG, DataError, PackedGraphs, load_dataset
 from policylearn.data.datasets import register
 from policylearn.training.presets import run_config
 
@@ -113,3 +113,21 @@ def test_two_datasets_cannot_share_a_name() -> None:
     with pytest.raises(DataError):
         register(replace(CATALOG["zinc"], title="another"))
     assert np.all([entry.name == name for name, entry in CATALOG.items()])
+
+
+def test_an_unknown_protocol_is_refused() -> None:
+    with pytest.raises(DataError, match=r"'official', 'stratified 10-fold', 'none' \(got 'random'\)"):
+        replace(CATALOG["zinc"], protocol="random")  # type: ignore[arg-type]
+
+
+@pytest.mark.usefixtures("rings")
+def test_a_file_without_a_split_names_the_way_out(tmp_path: Path) -> None:
+    load_dataset("rings", root=tmp_path, download=download)
+    packed = PackedGraphs.load(tmp_path / "rings.npz")
+    replace(packed, extras={}).save(tmp_path / "rings.npz")
+    with pytest.raises(DataError, match="fetch 'rings' again"):
+        load_dataset("rings", root=tmp_path)
+    entry = CATALOG["rings"]
+    CATALOG._things["rings"] = replace(entry, home=replace(entry.home, unpack=None))
+    with pytest.raises(DataError, match="protocol='none'"):
+        load_dataset("rings", root=tmp_path)

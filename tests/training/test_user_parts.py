@@ -12,8 +12,9 @@ import numpy as np
 import pytest
 
 from policylearn import load
-from policylearn.data import read_table
+from policylearn.data import DataError, read_table
 from policylearn.settings.run_files import RunError
+from policylearn.training import load_run, reevaluate
 from tests.training.molecules import read_table as read_rows
 from tests.training.molecules import write_table
 
@@ -86,4 +87,10 @@ def test_a_new_process_predicts_with_them(folder: Path) -> None:
 def test_a_process_without_them_says_what_is_missing(folder: Path, name: str, missing: str) -> None:
     with pytest.raises(RunError, match=f"'{missing}'") as error:
         load(folder / name)
+    assert str(PLUGINS[0]) in str(error.value)
+
+
+def test_an_evaluation_without_the_dataset_names_its_file(folder: Path) -> None:
+    with pytest.raises(DataError, match="there is no dataset 'alcohols'") as error:
+        reevaluate(load_run(folder / "policy"))
     assert str(PLUGINS[0]) in str(error.value)

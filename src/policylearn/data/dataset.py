@@ -160,7 +160,12 @@ def make_splits(entry: Entry, graphs: PackedGraphs, path: Path) -> tuple[Split, 
         return stratified_folds(graphs.y, k=10, shuffle=True, seed=42)
     splits = official_splits(graphs, str(path))
     if not splits:
-        raise DataError(f"{path}: lacks train, valid and test; remove the file and fetch '{entry.name}' again")
+        way_out = (
+            "store the three in its extras, or declare protocol='none' and choose --data.split"
+            if entry.home.unpack is None
+            else f"remove the file and fetch '{entry.name}' again"
+        )
+        raise DataError(f"{path}: lacks train, valid and test; {way_out}")
     return splits
 
 

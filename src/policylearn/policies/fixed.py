@@ -22,6 +22,13 @@ class FullPolicy:
         return Selection.full(graphs.ptr)
 
 
+class NoSettings(PolicySettings, frozen=True):
+    """No node is picked."""
+
+    def copies(self, nodes: int) -> int:
+        return 0
+
+
 class FullSettings(PolicySettings, frozen=True):
     """Every node is picked."""
 
@@ -29,5 +36,5 @@ class FullSettings(PolicySettings, frozen=True):
         return nodes
 
 
-POLICIES.register("none", PolicyKind(PolicySettings, lambda _settings, _inputs: NoPolicy()))
+POLICIES.register("none", PolicyKind(NoSettings, lambda _settings, _inputs: NoPolicy()))
 POLICIES.register("full", PolicyKind(FullSettings, lambda _settings, _inputs: FullPolicy()))

@@ -26,8 +26,11 @@ class PolicySettings(Settings, frozen=True):
         return plain(self)
 
     def copies(self, nodes: int) -> int:
-        """Marked copies of a graph of so many nodes."""
-        return 0
+        """Marked copies of a graph of so many nodes: as many as the field ``picks`` says, or one without that field.
+
+        A policy that marks nothing returns 0; its model is built without the layers that read marks.
+        """
+        return min(int(getattr(self, "picks", 1)), nodes)
 
     @property
     def label(self) -> str:
@@ -40,9 +43,6 @@ class PickSettings(PolicySettings, frozen=True):
 
     picks: NotNegative = 2
     """T, how many copies there are besides the unmarked graph."""
-
-    def copies(self, nodes: int) -> int:
-        return min(self.picks, nodes)
 
     @property
     def label(self) -> str:

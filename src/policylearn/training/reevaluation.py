@@ -52,7 +52,7 @@ def reevaluate(
         dataset = load_source(config).dataset
     except DataError as error:
         hint = "; if the data has moved, say where it is with --data" if data is None else ""
-        raise DataError(f"{error}{hint}") from error
+        raise DataError(f"{error}{hint}{run.plugin_hint}") from error
     if dataset.fingerprint != facts.dataset["fingerprint"]:
         raise RunError(
             f"{config.name}: is not what {run.folder} was trained on: {len(dataset)} graphs with fingerprint"

@@ -99,6 +99,12 @@ class Run:
         system, settings = chosen_system(self.config)
         return {"model": self.config.model, **system.facts(settings)}
 
+    @property
+    def plugin_hint(self) -> str:
+        """What an error about an unknown name adds: the users' files of the run that are not imported."""
+        files = ", ".join(file for file in self.facts.plugins if file not in IMPORTED)
+        return f"; it was trained with parts of {files}: give them with --plugin, or import them" if files else ""
+
     def build(self) -> nn.Module:
         """The trained model."""
         try:
@@ -106,9 +112,7 @@ class Run:
                 warnings.simplefilter("ignore", RunNote)  # it was said when the model was trained
                 model = make_model(self.config, self.facts.inputs)
         except (ConfigError, DataError) as error:
-            files = ", ".join(self.facts.plugins)
-            own = f"; it was trained with parts of {files}: give them with --plugin, or import them" if files else ""
-            raise RunError(f"{self.folder}: {error}{own}") from None
+            raise RunError(f"{self.folder}: {error}{self.plugin_hint}") from None
         if self.config.fit.precision == "64-true":
             model.double()
         path = self.folder / WEIGHTS

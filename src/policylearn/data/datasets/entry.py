@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -92,6 +92,11 @@ class Entry:
     columns: Mapping[str, str] = field(default_factory=dict)
     scaling: ScalingRule = "none"
     presets: Presets | None = None
+
+    def __post_init__(self) -> None:
+        if self.protocol not in get_args(SplitProtocol):
+            known = ", ".join(map(repr, get_args(SplitProtocol)))
+            raise DataError(f"dataset '{self.name}': 'protocol' must be one of {known} (got {self.protocol!r})")
 
     def build_task(self, graphs: PackedGraphs) -> Task:
         """The task with the scaling and the target's name that the loaded graphs give it."""
