@@ -6,9 +6,10 @@ import importlib
 import importlib.util
 import pkgutil
 import sys
+import zlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from policylearn.wording import hint
 
@@ -18,6 +19,7 @@ PLUGIN = "policylearn_plugin_"
 """What the modules of users' files are called, before the file's name."""
 IMPORTED: list[str] = []
 """Files of users that were imported; a run remembers them, so that a message can name them."""
+REGISTRIES: list[Registry[Any]] = []
 
 
 class Registry(Mapping[str, Thing]):
@@ -34,6 +36,7 @@ class Registry(Mapping[str, Thing]):
         self.kind, self.error = kind, error
         self._package = package
         self._things: dict[str, Thing] = {}
+        REGISTRIES.append(self)
 
     def register(self, name: str, thing: Thing) -> Thing:
         """Make a thing known under a name; returns the thing."""
@@ -85,15 +88,25 @@ def file_of(kind: type) -> str | None:
 
 
 def import_file(path: str | Path) -> None:
-    """Import a Python file by its path, so that what it defines is registered; a second time does nothing."""
+    """Import a Python file by its path, so that what it defines is registered; a second time does nothing.
+
+    A registry that the file adds to is filled at once: a name that a built-in thing has is refused.
+    """
     path = Path(path).resolve()
-    name = f"{PLUGIN}{path.stem}"
-    known = sys.modules.get(name)
-    if known is not None and known.__file__ == str(path):
+    name = f"{PLUGIN}{path.stem}_{zlib.crc32(str(path).encode()):08x}"
+    if name in sys.modules:
         return
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None or not path.is_file():
         raise ValueError(f"{path}: is no Python file; give the path of a .py that registers your own parts")
     module = sys.modules[name] = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    sizes = [len(registry._things) for registry in REGISTRIES]
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:
+        del sys.modules[name]  # a second try must not find half a module
+        raise
+    for registry, size in zip(REGISTRIES, sizes, strict=False):
+        if len(registry._things) > size:
+            registry._fill()
     IMPORTED.append(str(path))

@@ -1,0 +1,47 @@
+"""A user's file registers things of its own, and cannot replace a built-in one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from policylearn import registry
+
+PLUGIN = "from policylearn import registry\nregistry.REGISTRIES[-1].register({name!r}, 'mine')\n"
+
+
+@pytest.fixture
+def things(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> registry.Registry[str]:
+    """A registry with one built-in thing, in a module that is not called like it."""
+    monkeypatch.setattr(registry, "REGISTRIES", [])
+    package = f"parts_of_{tmp_path.name}"
+    (tmp_path / package).mkdir()
+    (tmp_path / package / "__init__.py").touch()
+    (tmp_path / package / "some.py").write_text(PLUGIN.format(name="taken"))
+    monkeypatch.syspath_prepend(tmp_path)
+    return registry.Registry("thing", package)
+
+
+def test_a_file_cannot_replace_a_built_in_thing(things: registry.Registry[str], tmp_path: Path) -> None:
+    file = tmp_path / "own.py"
+    file.write_text(PLUGIN.format(name="taken"))
+    with pytest.raises(ValueError, match="taken"):
+        registry.import_file(file)
+
+
+def test_files_of_the_same_name_are_both_imported(things: registry.Registry[str], tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "own.py").write_text(PLUGIN.format(name=name))
+        registry.import_file(tmp_path / name / "own.py")
+        registry.import_file(tmp_path / name / "own.py")  # the second time does nothing
+    assert sorted(things) == ["one", "taken", "two"]
+
+
+def test_a_file_that_failed_is_tried_again(things: registry.Registry[str], tmp_path: Path) -> None:
+    file = tmp_path / "own.py"
+    for _ in range(2):
+        file.write_text("raise KeyError('broken')")
+        with pytest.raises(KeyError):
+            registry.import_file(file)
