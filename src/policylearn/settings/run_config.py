@@ -8,8 +8,8 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
-from policylearn.settings.choices import POLICY_LEARN as POLICY_LEARN
 from policylearn.settings.old_versions import without_removed
+from policylearn.settings.schema import POLICY_LEARN as POLICY_LEARN
 from policylearn.settings.schema import (
     AboveZero,
     Amount,

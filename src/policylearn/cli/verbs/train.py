@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from policylearn.cli.options import Flag, GivenWords, Output, RunOptions, SettingOptions, make_config
-from policylearn.cli.printing import make_table, say, spoken_notes, warn
+from policylearn.cli.printing import add_bar, make_table, progress_bars, say, spoken_notes, warn
 from policylearn.cli.registry import verb
 from policylearn.cli.stopping import kept_in, stop_signals
 
@@ -94,7 +94,6 @@ def train_runs(
     config: RunConfig, source: Source, folder: Path, console: Console, *, members: int, resume: bool, ray: bool
 ) -> dict[Path, Sequence[Fitted]]:
     """Train under progress bars; the runs of each folder that answers: a run, each fold, or an ensemble."""
-    from policylearn.cli.progress import add_bar, progress_bars
     from policylearn.cli.training_progress import TrainingBar
     from policylearn.training import train, train_ensemble
     from policylearn.training.processes import is_first_process
