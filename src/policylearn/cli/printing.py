@@ -17,20 +17,20 @@ PIPE_WIDTH = 1000
 
 
 def say(text: str, console: Console | None = None) -> None:
-    """A line as it is, without colours or marks of its own."""
+    """Print a line without markup."""
     from rich.console import Console
 
     (console or Console()).print(text, highlight=False, markup=False, emoji=False, soft_wrap=True)
 
 
 def warn(text: str, console: Console) -> None:
-    """A yellow line."""
+    """Print a warning in yellow."""
     console.print(f"⚠ {text}", style="yellow", highlight=False, markup=False, emoji=False, soft_wrap=True)
 
 
 @contextmanager
 def spoken_notes(console: Console) -> Iterator[None]:
-    """Print what trainings say of themselves as yellow lines, when they say it."""
+    """Print each `RunNote` as a yellow line when it is raised."""
     from policylearn.settings.schema import RunNote
 
     with warnings.catch_warnings():

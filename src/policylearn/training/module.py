@@ -121,7 +121,7 @@ class RunModule(lightning.LightningModule):
         self.past_costs[index] = costs
 
     def on_train_batch_start(self, batch: Batch, batch_idx: int) -> None:
-        """No pass over this batch yet."""
+        """Reset the number of passes over this batch."""
         self.passes = 0
 
     def on_train_epoch_start(self) -> None:

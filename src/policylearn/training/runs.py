@@ -148,7 +148,7 @@ def save_weights(folder: Path, model: nn.Module) -> None:
 
 
 def save_metrics(folder: Path, metrics: dict[str, Any]) -> None:
-    """Write what came out; this comes last and ends the run. What could not be scored is null."""
+    """Write the metrics, last of all files; those that could not be computed are null."""
     plain = {name: None if isinstance(value, float) and math.isnan(value) else value for name, value in metrics.items()}
     write_text(folder / METRICS, json.dumps(plain, indent=2) + "\n")
 
