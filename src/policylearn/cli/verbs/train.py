@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from policylearn.cli.options import Flag, GivenWords, Output, RunOptions, SettingOptions, make_config
 from policylearn.cli.printing import add_bar, make_table, progress_bars, say, spoken_notes, warn
 from policylearn.cli.registry import verb
-from policylearn.cli.stopping import kept_in, stop_signals
+from policylearn.cli.stopping import stop_signals
 
 if TYPE_CHECKING:
     import lightning
@@ -66,6 +66,7 @@ def train(
 
     from policylearn.training import load_source
     from policylearn.training.processes import check_device, is_first_process, join
+    from policylearn.training.run_folder import kept_in
 
     join()  # before anything can fail in one process alone
     console = Console(stderr=True, markup=False, quiet=not is_first_process())
