@@ -66,7 +66,6 @@ def train(
 
     from policylearn.training import load_source
     from policylearn.training.processes import check_device, is_first_process, join
-    from policylearn.training.run_folder import kept_in
 
     join()  # before anything can fail in one process alone
     console = Console(stderr=True, markup=False, quiet=not is_first_process())
@@ -80,7 +79,13 @@ def train(
     with console.status(f"loading {chosen.data.name}"):
         source = load_source(chosen.data)
     folder = output or default_folder(chosen, ensemble)
-    with spoken_notes(console), stop_signals(lambda: kept_in(folder, words)):
+
+    def say_kept() -> str:
+        from policylearn.training.run_folder import kept_in  # imports Lightning, which takes seconds
+
+        return kept_in(folder, words)
+
+    with spoken_notes(console), stop_signals(say_kept):
         announce(console, chosen, source, folder)
         runs = train_runs(chosen, source, folder, console, members=ensemble, resume=resume, ray=ray)
         if not is_first_process():
