@@ -55,7 +55,7 @@ def bench(
 
     from lab.bench.run import QUICK_CASES, BenchSettings, run_bench
     from lab.bench.tables import report_markdown
-    from policylearn.cli.progress import add_bar, progress_bars
+    from policylearn.cli.printing import add_bar, progress_bars
     from policylearn.data.atomic import write_text
 
     small: dict[str, Any] = {"datasets": ("zinc",), "rounds": 2}

@@ -44,7 +44,7 @@ def compare(
     from lab.compare import load_records, read_comparison, run_comparison, summarise, to_markdown
     from lab.compare.plan import CompareJob, check_variant, jobs_of
     from lab.compare.strata import StrataPlan, stratified
-    from policylearn.cli.progress import add_bar, progress_bars
+    from policylearn.cli.printing import add_bar, progress_bars
     from policylearn.cli.training_progress import TrainingBar
     from policylearn.data.atomic import write_text
 

@@ -130,7 +130,7 @@ def list_tables(ledger: Ledger) -> int:
 def run_with_bars(jobs: list[Job], ledger: Ledger, console: Console) -> JobOutcome[Job]:
     """Run the jobs under two bars: all runs together, and the epochs of the current one."""
     from lab.reproduce.runner import run_table
-    from policylearn.cli.progress import add_bar, progress_bars
+    from policylearn.cli.printing import add_bar, progress_bars
     from policylearn.cli.training_progress import TrainingBar
 
     kept = "finished runs and checkpoints are kept; call the same command again to continue"

@@ -49,7 +49,7 @@ def sweep(
     from rich.console import Console
 
     from lab.ledger import Ledger, read_content, run_jobs
-    from policylearn.cli.progress import add_bar, progress_bars
+    from policylearn.cli.printing import add_bar, progress_bars
     from policylearn.cli.training_progress import TrainingBar
     from policylearn.cli.verbs.train import default_folder
     from policylearn.data.atomic import write_text

@@ -1,4 +1,4 @@
-"""Things by name: the file that defines a thing registers it, and everything else asks for it by its name."""
+"""Registries of policies, systems, datasets and other parts by name."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class Registry(Mapping[str, Thing]):
         return len(self._things)
 
     def _import_home(self, name: str) -> None:
-        """Import the module that is called like the thing, which spares the others' imports."""
+        """Import the module of that name alone, to avoid importing the others."""
         module = name.replace("-", "_")
         if self._package is not None and module.isidentifier():
             home = f"{self._package}.{module}"

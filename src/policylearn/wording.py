@@ -1,4 +1,4 @@
-"""Words that a user wrote and words that a user reads."""
+"""Suggest names, and format values and tables."""
 
 from __future__ import annotations
 
@@ -8,10 +8,7 @@ from typing import Any
 
 
 def nearest_word(word: str, known: Iterable[str]) -> str | None:
-    """The known word that comes closest: one that begins alike, one that looks alike, one whose last part does.
-
-    Capitals make no difference.
-    """
+    """The closest known word: by its beginning, by similarity, or by similarity of its last part; case is ignored."""
     names = {name.casefold(): name for name in reversed(list(known))}
     ends = {last_part(name): name for name in names}
     word, beginnings = word.casefold(), list(reversed(names))
@@ -22,13 +19,13 @@ def nearest_word(word: str, known: Iterable[str]) -> str | None:
 
 
 def hint(word: str, known: Iterable[str], otherwise: str) -> str:
-    """The way out of an unknown word: the nearest known one, or else what is said instead."""
+    """How to correct an unknown word: the nearest known one, or ``otherwise``."""
     close = nearest_word(word, known)
     return f"did you mean '{close}'?" if close else otherwise
 
 
 def last_part(name: str) -> str:
-    """Of an option or setting with a dotted name."""
+    """The last part of a dotted name."""
     return name.lstrip("-").rsplit(".", 1)[-1]
 
 

@@ -1,4 +1,4 @@
-"""Metrics equal OGB's evaluator, over all data at once and in one or several processes."""
+"""Metrics equal OGB's evaluator, over all data at once and in batches."""
 
 from __future__ import annotations
 
@@ -105,32 +105,6 @@ def test_without_a_usable_column_there_is_an_error() -> None:
 def test_outputs_of_wrong_width_are_refused() -> None:
     with pytest.raises(DataError):
         build_metric(YES_NO).update(torch.zeros(3, 5), torch.zeros(3, 12))
-
-
-@pytest.mark.parametrize("task", [YES_NO, Task("regression", "mse", "rmse", tuple(f"t{i}" for i in range(12)))])
-def test_two_processes_give_what_one_gives(task: Task) -> None:
-    """Reduce the states of two metrics the way torchmetrics does between processes."""
-    generator = torch.Generator().manual_seed(0)
-    output = torch.randn(90, 12, generator=generator)
-    y = (torch.rand(90, 12, generator=generator) < 0.5).float()
-    ranks = []
-    for part in (slice(0, 60), slice(60, 90)):
-        metric = build_metric(task)
-        metric.update(output[part], y[part])
-        ranks.append(metric)
-    whole = in_batches(task, output, y, [10])
-    ranks[0]._reduce_states(ranks[1].metric_state)
-    assert float(ranks[0].compute()) == pytest.approx(whole, rel=1e-6)
-
-
-def test_a_metric_can_be_reset_and_says_which_way_is_better() -> None:
-    metric = build_metric(NUMBERS)
-    assert metric.higher_is_better is False
-    assert build_metric(YES_NO).higher_is_better is True
-    metric.update(torch.zeros(2, 1), torch.ones(2, 1))
-    metric.reset()
-    metric.update(torch.zeros(2, 1), torch.full((2, 1), 3.0))
-    assert float(metric.compute()) == 3.0
 
 
 def test_sums_stay_exact_over_many_batches() -> None:

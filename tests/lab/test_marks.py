@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from lab.marks import MarkedRun, large_rings
-from policylearn.data.synthetic import grid
+from tests.molecule_graphs import grid
 
 
 def test_a_ring_around_two_others_is_not_large() -> None:

@@ -10,7 +10,7 @@ import torch
 from policylearn.data import Task
 from policylearn.models import Inputs, build_model
 from policylearn.nn import Features
-from policylearn.settings.notes import RunNote
+from policylearn.settings.schema import RunNote
 from tests.graphs import ATOMS, BONDS, batch_of, molecules
 
 TASK = Task("regression", "mse", "rmse")

@@ -13,9 +13,9 @@ import torch
 from policylearn.data import DataError
 from policylearn.models import complete
 from policylearn.settings import ConfigError, RunConfig, read_config
-from policylearn.settings.notes import RunNote
 from policylearn.settings.run_config import DataConfig, FitConfig
 from policylearn.settings.run_files import RunError
+from policylearn.settings.schema import RunNote
 from policylearn.training import fit, load_run, load_source, train
 from policylearn.training.checkpoints import epochs_kept
 from policylearn.training.folds import combine_folds

@@ -18,7 +18,6 @@ from policylearn.data import CATALOG, DataError, Dataset, load_dataset, make_bat
 from policylearn.data.datasets.entry import CONFIGS
 from policylearn.data.root import data_root
 from policylearn.data.subset import take_graphs
-from policylearn.data.synthetic import molecule_like
 from policylearn.data.transforms import Transform, fit_apply
 from policylearn.models import SYSTEMS, Inputs, chosen_system
 from policylearn.models.systems.policy_learn import PolicyLearnSettings
@@ -29,6 +28,7 @@ from policylearn.training.fitting import count_parameters
 from policylearn.training.module import RunModule
 from policylearn.training.prepared_data import learned_of
 from policylearn.training.presets import preset_names
+from tests.molecule_graphs import molecule_like
 
 TAUS, DROPS, RATES = [0.33, 0.66, 1.0, 2.0], [0.0, 0.3, 0.5], [0.01, 0.001]
 POLICIES = ("learned", "random", "full", "none")

@@ -16,7 +16,7 @@ from policylearn.models import SYSTEMS, complete
 from policylearn.prediction import load
 from policylearn.settings import RunConfig, changed
 from policylearn.settings.flat import differences, flat
-from policylearn.settings.notes import RunNote
+from policylearn.settings.schema import RunNote
 from policylearn.training import fit, load_run, load_source
 from policylearn.training.reevaluation import reevaluate
 from tests.training.molecules import molesol, read_table, write_table

@@ -19,7 +19,7 @@ from policylearn.nn import Features
 from policylearn.prediction import load
 from policylearn.settings import RunConfig, changed, with_setting
 from policylearn.settings.flat import differences
-from policylearn.settings.notes import RunNote
+from policylearn.settings.schema import RunNote
 from policylearn.training import fit, load_run, load_source, train
 from policylearn.training.prepared_data import prepare_data
 from policylearn.training.reevaluation import reevaluate

@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 
 from policylearn.data import PackedGraphs
-from policylearn.data.synthetic import molecule_like
 from policylearn.settings import RunConfig, changed
+from tests.molecule_graphs import molecule_like
 
 
 def write_graphs(path: Path, count: int = 60, *, seed: int = 0, node_level: bool = False) -> Path:

@@ -36,11 +36,11 @@ class RunOptions:
     target: Words = ()
     """Column(s) to predict."""
     smiles: str | None = None
-    """A table's column of molecules."""
+    """Column of SMILES in a table."""
     policy: str | None = None
-    """Which nodes are marked: learned, random, full, none, degree, centrality, or a policy of your own."""
+    """How nodes are picked: learned, random, full, none, degree, centrality, or a policy of your own."""
     picks: int | None = None
-    """T, how many nodes are marked."""
+    """Number of nodes to mark, T."""
     estimator: str | None = None
     """How the learned policy learns: reinforce, straight_through or imle."""
     model: str | None = None
@@ -50,13 +50,13 @@ class RunOptions:
     seed: int | None = None
     """Random seed of weights, data order and picks."""
     fold: int | None = None
-    """One fold instead of all."""
+    """Train on this fold only."""
     on_error: Literal["raise", "skip"] | None = None
-    """Whether a broken row of a table stops the run or is left out."""
+    """Raise for an invalid row of a table, or skip it."""
     devices: int | None = None
     """Number of processes or GPUs."""
     accelerator: Literal["auto", "cpu", "gpu"] | None = None
-    """What to run on."""
+    """Device type."""
     start: Annotated[str | None, Parameter(name="--from")] = None
     """A run folder or packed file whose encoder to start from, for other data or targets."""
     freeze: Flag = False
@@ -85,7 +85,7 @@ def make_config(
 
 
 def read_word(text: str) -> Any:
-    """What a word of the command line says: YAML for lists and mappings, the word itself otherwise."""
+    """Parse a value of the command line: YAML for lists and mappings, the text itself otherwise."""
     import yaml
 
     if not text.startswith(("[", "{")):

@@ -1,4 +1,4 @@
-"""What the command prints: lines and tables that a pipe never cuts."""
+"""What the command prints: lines, tables and progress bars."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
+    from rich.progress import Progress, TaskID
     from rich.table import Table
 
 PIPE_WIDTH = 1000
@@ -16,21 +17,21 @@ PIPE_WIDTH = 1000
 
 
 def say(text: str, console: Console | None = None) -> None:
-    """A line as it is, without colours or marks of its own."""
+    """Print a line without markup."""
     from rich.console import Console
 
     (console or Console()).print(text, highlight=False, markup=False, emoji=False, soft_wrap=True)
 
 
 def warn(text: str, console: Console) -> None:
-    """A yellow line."""
+    """Print a warning in yellow."""
     console.print(f"⚠ {text}", style="yellow", highlight=False, markup=False, emoji=False, soft_wrap=True)
 
 
 @contextmanager
 def spoken_notes(console: Console) -> Iterator[None]:
-    """Print what trainings say of themselves as yellow lines, when they say it."""
-    from policylearn.settings.notes import RunNote
+    """Print each `RunNote` as a yellow line when it is raised."""
+    from policylearn.settings.schema import RunNote
 
     with warnings.catch_warnings():
         warnings.simplefilter("always", RunNote)
@@ -66,3 +67,26 @@ def print_table(table: RenderableType, pipe_width: int = PIPE_WIDTH) -> None:
 
     width = None if Console().is_terminal else pipe_width
     Console(width=width, markup=False).print(table)
+
+
+def progress_bars(console: Console, *, transient: bool = False, disable: bool = False) -> Progress:
+    """Bars with a title before them and figures behind; `add_bar` adds one."""
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+    return Progress(
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        TextColumn("{task.percentage:>3.0f} %"),
+        TextColumn("{task.fields[figures]}", markup=False),
+        TimeElapsedColumn(),
+        TextColumn("left"),
+        TimeRemainingColumn(),
+        console=console,
+        transient=transient,
+        disable=disable,
+    )
+
+
+def add_bar(progress: Progress, title: str, total: float | None = None) -> TaskID:
+    """A further bar; without a total it only moves."""
+    return progress.add_task(title, total=total, figures="")

@@ -5,9 +5,8 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from types import FrameType
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
@@ -44,30 +43,3 @@ def stop_signals(say_kept: Callable[[], str]) -> Iterator[None]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-
-
-def kept_in(folder: Path, words: Sequence[str]) -> str:
-    """What a training that was stopped has kept, and the command that continues it.
-
-    Args:
-        folder: of the run, of its folds, or of an ensemble.
-        words: what followed ``policylearn``.
-    """
-    import shlex
-
-    from policylearn.settings.run_files import METRICS
-    from policylearn.training.checkpoints import CHECKPOINTS, epochs_kept
-
-    kept = []
-    for inner in (folder, *sorted(folder.glob("*-*"))):
-        epochs = epochs_kept(inner / CHECKPOINTS)
-        if (inner / METRICS).exists():
-            kept.append(f"{inner} (finished)")
-        elif epochs:
-            kept.append(f"{inner} ({epochs} epoch{'s' if epochs > 1 else ''})")
-    if not kept:
-        return "no epoch was kept; call the same command again"
-    if not any(word.split("=")[0] in ("-o", "--output") for word in words):
-        words = [*words, "-o", str(folder)]
-    command = shlex.join(["policylearn", *words, *([] if "--resume" in words else ["--resume"])])
-    return f"kept {'; '.join(kept)}. Continue with\n  {command}"

@@ -10,14 +10,13 @@ import numpy as np
 
 from policylearn.data.arrays import digest
 from policylearn.data.datasets import Entry, find_entry
-from policylearn.data.datasets.counting import COUNTS
 from policylearn.data.fetch import Download, fetch
 from policylearn.data.packed import GRAPH_ARRAYS, DataError, PackedGraphs
 from policylearn.data.root import data_root
 from policylearn.data.splits import PARTS, Split, official_splits, stratified_folds
 from policylearn.data.subset import targets_are_per_node
-from policylearn.data.synthetic import is_synthetic, synthetic_dataset, synthetic_names
-from policylearn.data.tasks import Scaling, Task
+from policylearn.data.synthetic import SYNTHETIC, is_synthetic, synthetic_dataset
+from policylearn.data.tasks import Task
 from policylearn.settings import Level
 from policylearn.wording import hint
 
@@ -77,7 +76,7 @@ def load_dataset(
         return load_file(Path(name), target=target)
     if is_synthetic(name):
         return draw_family(name, target, np.random.default_rng(seed))
-    entry = find_entry(name, tuple(synthetic_names()))
+    entry = find_entry(name, tuple(SYNTHETIC))
     path = (data_root() if root is None else root) / entry.file
     if not path.exists():
         fetch(entry, path.parent, download)
@@ -88,16 +87,10 @@ def load_dataset(
 
 
 def draw_family(name: str, target: str | None, generator: np.random.Generator) -> Dataset:
-    """A dataset of a synthetic family, with all its targets or the one asked for."""
-    graphs, task = synthetic_dataset(name, generator)
+    """A dataset of a synthetic family, which has one task."""
     if target is not None:
-        if len(task.targets) == 1:
-            raise DataError(f"'{name}' has one task and takes no target (got {target!r}); leave it out")
-        column = COUNTS.get(target, target)
-        graphs = choose_column(graphs, column, name)
-        at = task.targets.index(column)
-        scaling = task.scaling and Scaling(task.scaling.shift[at : at + 1], task.scaling.scale[at : at + 1])
-        task = replace(task, targets=(column,), scaling=scaling)
+        raise DataError(f"'{name}' has one task and takes no target (got {target!r}); leave it out")
+    graphs, task = synthetic_dataset(name, generator)
     return Dataset(name, graphs, task, official_splits(graphs, name))
 
 

@@ -1,27 +1,22 @@
-"""What is reported: one torchmetrics metric a task, exact over all data and across processes."""
+"""What is reported: the metric of a task, exact over all data."""
 
 from __future__ import annotations
 
 import numpy as np
 import torch
 from torch import Tensor
-from torchmetrics import Metric
-from torchmetrics.utilities import dim_zero_cat
 
 from policylearn.data.packed import Array, DataError
 from policylearn.data.tasks import Task
 
 
-def build_metric(task: Task, *, loss: bool = False) -> Metric:
-    """The metric of a task, or its loss, which chooses the epoch where the metric cannot.
-
-    ``update(output, y)`` takes raw network outputs and targets as they are stored.
-    """
+def build_metric(task: Task, *, loss: bool = False) -> TaskMetric:
+    """The metric of a task, or its loss, which chooses the epoch where the metric cannot."""
     return RocAuc(task) if task.metric == "rocauc" and not loss else ColumnMean(task, "loss" if loss else task.metric)
 
 
 def why_unscored(task: Task, y: Array) -> str | None:
-    """Why the metric of a task cannot be worked out over stored targets ``(R, K)`` or ``(R,)``; None where it can."""
+    """Why the metric of a task cannot be computed over stored targets ``(R, K)`` or ``(R,)``; None where it can."""
     if not len(y):
         return "it has no rows"
     if task.kind == "classes":
@@ -37,20 +32,23 @@ def why_unscored(task: Task, y: Array) -> str | None:
     return f"all its labels are {task.classes[only[0]] if task.classes else only[0]}, and ROC-AUC needs both"
 
 
-class TaskMetric(Metric):
-    """A metric that knows how its task stores targets."""
+class TaskMetric:
+    """A metric over all batches that `update` was given.
 
-    is_differentiable = False
-    full_state_update = False
+    Args:
+        task: says how targets are stored and in which units the metric is reported.
+    """
 
     def __init__(self, task: Task) -> None:
-        super().__init__()
         self.task = task
 
-    @property
-    def higher_is_better(self) -> bool:  # type: ignore[override]
-        """Whether a larger value is a better one."""
-        return self.task.higher_is_better
+    def update(self, output: Tensor, y: Tensor) -> None:
+        """Add raw outputs ``(R, outputs)`` and stored targets: ``(R, K)``, or class ids ``(R,)``."""
+        raise NotImplementedError
+
+    def compute(self) -> float:
+        """The metric over everything seen."""
+        raise NotImplementedError
 
     def columns(self, output: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
         """Outputs and targets side by side, in the units that are reported, ``(R, K)`` both."""
@@ -66,27 +64,22 @@ class TaskMetric(Metric):
 
 
 class ColumnMean(TaskMetric):
-    """A mean over the labels of each column, then over the columns; a missing label (NaN) counts nowhere.
+    """A mean over the labels of each column, then over the columns; missing labels (NaN) are left out.
 
     "mae" and "rmse" are errors, the latter as OGB's evaluator has it. "accuracy" is the share of right answers: the
     largest of the class scores, or for yes/no whether the logit is positive. "loss" is the task's own, over all labels.
     """
 
-    total: Tensor
-    count: Tensor
-
     def __init__(self, task: Task, what: str) -> None:
         super().__init__(task)
         self.what = what
-        zeros = torch.zeros(len(task.targets), dtype=torch.float64)
-        self.add_state("total", zeros, dist_reduce_fx="sum")
-        self.add_state("count", zeros.clone(), dist_reduce_fx="sum")
+        self.total = torch.zeros(len(task.targets), dtype=torch.float64)
+        self.count = torch.zeros(len(task.targets), dtype=torch.float64)
 
     def update(self, output: Tensor, y: Tensor) -> None:
-        """Take in raw outputs ``(R, outputs)`` and stored targets ``(R, K)``, or class ids ``(R,)``."""
-        value, known = self.values(output.detach(), y)
-        self.total = self.total + torch.where(known, value, 0).sum(dim=0, dtype=torch.float64)
-        self.count = self.count + known.sum(dim=0, dtype=torch.float64)
+        value, known = (one.cpu() for one in self.values(output.detach(), y))
+        self.total += torch.where(known, value, 0).sum(dim=0, dtype=torch.float64)
+        self.count += known.sum(dim=0, dtype=torch.float64)
 
     def values(self, output: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
         """One value per label, and whether the label is there, ``(R, K)`` both."""
@@ -94,57 +87,47 @@ class ColumnMean(TaskMetric):
             return self.task.loss_terms(output, y)
         if self.task.kind == "classes":
             right = (output.argmax(dim=1) == y.reshape(-1)).unsqueeze(1)  # (R, 1)
-            return right.double(), torch.ones_like(right)
+            return right, torch.ones_like(right)
         guess, target = self.columns(output, y)
         if self.what == "accuracy":
-            value = ((guess > 0) == (target > 0.5)).double()
+            value = (guess > 0) == (target > 0.5)
         else:
             value = (guess - target).abs() if self.what == "mae" else (guess - target).square()
         return value, ~torch.isnan(target)
 
-    def compute(self) -> Tensor:
-        """The mean over everything seen."""
+    def compute(self) -> float:
         if self.what == "loss":
-            return (self.total.sum() / self.count.sum().clamp(min=1)).float()
+            return float((self.total.sum() / self.count.sum().clamp(min=1)).float())
         usable = self.count > 0
         if not bool(usable.any()):
             raise DataError(f"'{self.what}' needs at least one label; none of the targets seen so far has one")
         means = self.total[usable] / self.count[usable]
-        return (means.sqrt() if self.what == "rmse" else means).mean().float()
+        return float((means.sqrt() if self.what == "rmse" else means).mean().float())
 
 
 class RocAuc(TaskMetric):
     """Mean ROC-AUC over the columns that hold both answers, as OGB's evaluator has it."""
 
-    outputs: list[Tensor]
-    labels: list[Tensor]
-
     def __init__(self, task: Task) -> None:
         super().__init__(task)
-        # A ranking cannot be put together from batches: keep every score.
-        self.add_state("outputs", [], dist_reduce_fx="cat")
-        self.add_state("labels", [], dist_reduce_fx="cat")
+        self.outputs: list[Tensor] = []  # a ranking cannot be put together from batches
+        self.labels: list[Tensor] = []
 
     def update(self, output: Tensor, y: Tensor) -> None:
-        """Take in raw outputs ``(R, K)`` and stored labels ``(R, K)``: 0, 1 or NaN."""
         guess, target = self.columns(output.detach(), y)
-        self.outputs.append(guess)
-        self.labels.append(target)
+        self.outputs.append(guess.float().cpu())
+        self.labels.append(target.float().cpu())
 
-    def compute(self) -> Tensor:
-        """The mean area over everything seen."""
+    def compute(self) -> float:
         from sklearn.metrics import roc_auc_score
 
-        score = dim_zero_cat(self.outputs).float().cpu().numpy()
-        label = dim_zero_cat(self.labels).float().cpu().numpy()
+        score, label = (torch.cat(parts).numpy() for parts in (self.outputs, self.labels))
         usable = ((label == 0).any(axis=0) & (label == 1).any(axis=0)).nonzero()[0]
         if not len(usable):
             raise DataError(
                 "ROC-AUC needs a column with both a 0 and a 1; none of the"
                 f" {label.shape[1]} columns over {len(label)} rows has both"
             )
-        areas = []
-        for column in usable:
-            known = label[:, column] == label[:, column]
-            areas.append(float(roc_auc_score(label[known, column], score[known, column])))
-        return torch.tensor(sum(areas) / len(areas))
+        known = ~np.isnan(label)
+        areas = [float(roc_auc_score(label[known[:, at], at], score[known[:, at], at])) for at in usable]
+        return float(torch.tensor(sum(areas) / len(areas)))

@@ -7,6 +7,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+import numpy as np
+
+from policylearn.data.arrays import Array
 from policylearn.settings import Level
 
 if TYPE_CHECKING:
@@ -44,6 +47,17 @@ class Scaling:
             SINGLE_DIGITS + max(0, math.ceil(math.log10(max(abs(shift) / scale, 1.0))))
             for shift, scale in zip(self.shift, self.scale, strict=True)
         ]
+
+
+def standardise(y: Array) -> Scaling:
+    """Mean and standard deviation of the known values of each column; a column without spread keeps its scale."""
+    known = ~np.isnan(y)
+    count = np.maximum(known.sum(axis=0), 1)
+    mean = np.where(known, y, 0.0).sum(axis=0) / count
+    spread = np.sqrt((np.where(known, y - mean, 0.0) ** 2).sum(axis=0) / count)
+    lowest, highest = np.where(known, y, np.inf).min(axis=0), np.where(known, y, -np.inf).max(axis=0)
+    spread[~(highest > lowest) | (spread == 0)] = 1.0  # squares of the smallest numbers are zero
+    return Scaling(tuple(mean.tolist()), tuple(spread.tolist()))
 
 
 def in_double(y: Tensor) -> Tensor:

@@ -16,7 +16,7 @@ from policylearn.nn.norms import RowBatchNorm
 from policylearn.nn.readouts import Readout, StreamingReadout
 from policylearn.nn.scope import can_be_cut, copies_are_independent, depends_on_batch
 from policylearn.policies import Evidence, LearningPolicy, Policy
-from policylearn.settings.notes import RunNote
+from policylearn.settings.schema import RunNote
 
 STREAMED_ROWS = 1 << 18
 """Rows (node and copy) that a model holds at once at inference; a larger bag is streamed in pieces of copies."""

@@ -17,8 +17,8 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_random_state
 
 from policylearn.data import DataError, Dataset, PackedGraphs, Split, Task
-from policylearn.data.convert.infer import standardise
 from policylearn.data.packed import Array
+from policylearn.data.tasks import standardise
 from policylearn.policies import POLICIES
 from policylearn.prediction.answer import Answer
 from policylearn.prediction.calibration import USUAL

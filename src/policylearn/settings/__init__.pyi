@@ -1,10 +1,3 @@
-from .choices import ConvName as ConvName
-from .choices import CopyPooling as CopyPooling
-from .choices import GraphReadout as GraphReadout
-from .choices import Level as Level
-from .choices import NodePooling as NodePooling
-from .choices import NormKind as NormKind
-from .choices import PoolingOrder as PoolingOrder
 from .run_config import DataConfig as DataConfig
 from .run_config import FitConfig as FitConfig
 from .run_config import OptimConfig as OptimConfig
@@ -15,4 +8,11 @@ from .run_config import read_config as read_config
 from .run_config import to_yaml as to_yaml
 from .run_config import with_setting as with_setting
 from .schema import ConfigError as ConfigError
+from .schema import ConvName as ConvName
+from .schema import CopyPooling as CopyPooling
+from .schema import GraphReadout as GraphReadout
+from .schema import Level as Level
+from .schema import NodePooling as NodePooling
+from .schema import NormKind as NormKind
+from .schema import PoolingOrder as PoolingOrder
 from .schema import Settings as Settings

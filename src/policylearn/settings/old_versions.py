@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from policylearn.settings.choices import POLICY_LEARN
-from policylearn.settings.schema import ConfigError
+from policylearn.settings.schema import POLICY_LEARN, ConfigError
 
 OLD_NAME = "policy"
 OF_POLICIES = (

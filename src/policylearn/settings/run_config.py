@@ -8,8 +8,8 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
-from policylearn.settings.choices import POLICY_LEARN as POLICY_LEARN
 from policylearn.settings.old_versions import without_removed
+from policylearn.settings.schema import POLICY_LEARN as POLICY_LEARN
 from policylearn.settings.schema import (
     AboveZero,
     Amount,
@@ -55,13 +55,13 @@ class DataConfig(Settings, frozen=True):
     split_column: str | None = None
     """The CSV's column that says train, valid or test, for split 'column'."""
     group_column: str | None = None
-    """A CSV's column by whose values the test metric is told apart too, such as one that marks activity cliffs."""
+    """A CSV's column of groups; the test metric is also reported per group, such as for activity cliffs."""
     split_seed: Seed = 0
     """Seed of the random split and of a table's folds."""
     folds: AtLeastThree = 10
-    """How many folds a table has, with split 'folds'; each is the test part once, and the next one validates."""
+    """Number of folds of a table, with split 'folds'; each is the test part once, and the next one validates."""
     repeats: Positive = 1
-    """Random splits, one after the other, whose seeds count from split_seed; figures are means over them."""
+    """Number of random splits, with the seeds split_seed, split_seed + 1, ...; metrics are means over them."""
     fold: NotNegative | None = None
     """Which fold to train on, of datasets with folds; all of them if not given."""
     standardise: Literal["parent", "none"] = "parent"
@@ -82,9 +82,9 @@ class OptimConfig(Settings, frozen=True):
     momentum: DropShare = 0.9
     """Momentum of SGD."""
     asam_rho: Amount = 0.0
-    """Take gradients where the loss is worst within this distance (ASAM, two passes per step); 0 does not."""
+    """Radius of adaptive sharpness-aware minimisation (ASAM, two passes per step); 0 disables it."""
     asam_eta: Amount = 0.01
-    """For ASAM: added to the size of a weight, with which that distance grows."""
+    """For ASAM: added to the size of a weight, by which the radius is scaled."""
     weight_decay: Amount = 0.0
     """AdamW: share of a weight that each step takes away, times the rate. Adam and SGD: share of a weight that is added
     to its gradient (L2)."""
@@ -111,7 +111,7 @@ class OptimConfig(Settings, frozen=True):
     decay_every: NotNegative = 300
     """Epochs between two decays; 0 keeps the rate constant."""
     gradient_clip: Amount = 0.0
-    """Largest norm of the gradient; 0 does not clip."""
+    """Largest norm of the gradient; 0 disables clipping."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -141,7 +141,7 @@ class FitConfig(Settings, frozen=True):
     """Stop after this many epochs without a better validation metric; 0 does not stop early."""
     keep: Keep | None = None
     """Whose weights stay: those of the epoch with the best validation metric (also if not given), or those of the last
-    epoch. A rate that falls to zero settles the last ones, and a small validation part takes lucky epochs for good."""
+    epoch. With a rate that falls to zero, prefer the last: a small validation part overfits the choice of the epoch."""
     calibration_batches: NotNegative = 0
     """Training batches over which batch norms' statistics are computed before each evaluation; 0 keeps the running
     ones."""
@@ -150,7 +150,7 @@ class FitConfig(Settings, frozen=True):
     devices: Positive = 1
     """Processes (CPU) or GPUs."""
     accelerator: Accelerator = "cpu"
-    """What to run on."""
+    """Device type."""
     precision: Precision = "32-true"
     """Precision of the arithmetic."""
     logger: LoggerName = "none"

@@ -26,9 +26,25 @@ Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
 DropShare = Annotated[float, msgspec.Meta(ge=0, lt=1)]
 """A share that is not all."""
 
+NormKind = Literal["batch", "layer", "none"]
+CopyPooling = Literal["mean", "sum", "min"]
+NodePooling = Literal["mean", "sum"]
+GraphReadout = Literal["mean", "sum", "both"]
+"""How the nodes of a graph become its vector; a mean alone does not know how many there were."""
+Level = Literal["graph", "node"]
+"""Whether a prediction belongs to a graph or to a node."""
+PoolingOrder = Literal["copies", "nodes"]
+ConvName = Literal["gin", "gcn", "sage", "gatv2"]
+POLICY_LEARN = "policy-learn"
+"""The model that is trained where none is named."""
+
 
 class ConfigError(ValueError):
     """A configuration that cannot be used; the message names the setting, the value and the way out."""
+
+
+class RunNote(UserWarning):
+    """What a model or a run does other than one might expect: the command prints it, Python shows it as a warning."""
 
 
 class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

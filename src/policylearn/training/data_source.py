@@ -23,11 +23,11 @@ from policylearn.data import (
     stratified_folds,
 )
 from policylearn.data.convert import TableReport, is_table, table_columns
-from policylearn.data.convert.infer import standardise
 from policylearn.data.molecules import ATOM_FEATURES, BOND_FEATURES, feature_tables
 from policylearn.data.scaffolds import with_rare_labels
 from policylearn.data.splits import PARTS
 from policylearn.data.subset import targets_of
+from policylearn.data.tasks import standardise
 from policylearn.nn import Features
 from policylearn.settings.run_config import DataConfig, SplitName
 

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from policylearn.bags import NO_PICK, Graphs, Selection
-from policylearn.data import BatchLoader, PackedGraphs, Split, Task
+from policylearn.data import BatchLoader, PackedGraphs, Split, Task, build_metric
 from policylearn.data.packed import Array
 from policylearn.models import PickingModel
 
@@ -51,8 +51,6 @@ def answer_parts(
 @torch.inference_mode()
 def answer_part(model: torch.nn.Module, batches: BatchLoader, task: Task, *, scores: bool = True) -> PartAnswers:
     """Predictions and, if ``scores``, the metric of a model over a part, in one pass."""
-    from policylearn.data.metrics import build_metric
-
     model.eval()
     metric = build_metric(task) if scores else None
     values: list[Array] = []
@@ -65,7 +63,7 @@ def answer_part(model: torch.nn.Module, batches: BatchLoader, task: Task, *, sco
         if metric is not None:
             metric.update(*(scored(model, batch) if hasattr(model, "votes") else (outputs, batch.y)))
     found = np.concatenate(values) if values else np.zeros((0, task.outputs), dtype=np.float32)
-    return PartAnswers(np.asarray(batches.indices), found, picks, None if metric is None else float(metric.compute()))
+    return PartAnswers(np.asarray(batches.indices), found, picks, None if metric is None else metric.compute())
 
 
 def local_picks(selection: Selection, graphs: Graphs) -> list[list[int]]:
@@ -77,15 +75,13 @@ def local_picks(selection: Selection, graphs: Graphs) -> list[list[int]]:
 @torch.inference_mode()
 def evaluate(model: torch.nn.Module, batches: Iterable[Batch], task: Task) -> float:
     """The task's metric over all batches together; the model is left in the mode it was in."""
-    from policylearn.data.metrics import build_metric  # torchmetrics takes two seconds, which predictions need not wait
-
     was_training = model.training
     model.eval()
     metric = build_metric(task)
     for batch in batches:
         metric.update(*scored(model, batch))
     model.train(was_training)
-    return float(metric.compute())
+    return metric.compute()
 
 
 def outputs_of(model: torch.nn.Module, batch: Batch | Graphs) -> tuple[Tensor, Selection | None]:

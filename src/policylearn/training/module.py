@@ -12,9 +12,9 @@ from torch import Tensor
 from torch.optim import SGD, Adam, AdamW, Optimizer
 from torch.optim.lr_scheduler import LambdaLR, ReduceLROnPlateau
 from torch_geometric.data import Batch
-from torchmetrics import Metric
 
 from policylearn.data import Task, build_metric
+from policylearn.data.metrics import TaskMetric
 from policylearn.models import GraphModel, calibrate
 from policylearn.nn.segments import NoCandidateError
 from policylearn.settings.run_config import OptimConfig
@@ -78,7 +78,7 @@ class RunModule(lightning.LightningModule):
         self.register_buffer("past_costs", torch.full((graphs,), torch.nan))
         self.model, self.task, self.optim = model, task, optim
         self.seed, self.calibration, self.parts, self.unscored = seed, calibration, parts, unscored
-        self.metrics = torch.nn.ModuleDict({part: build_metric(task, loss=part in unscored) for part in parts})
+        self.metrics = self._new_metrics()
         self.loss_sum = torch.zeros((), dtype=torch.float64)
         self.loss_count = self.passes = 0
         self.frozen = [part.requires_grad_(False) for part in frozen]
@@ -121,7 +121,7 @@ class RunModule(lightning.LightningModule):
         self.past_costs[index] = costs
 
     def on_train_batch_start(self, batch: Batch, batch_idx: int) -> None:
-        """No pass over this batch yet."""
+        """Reset the number of passes over this batch."""
         self.passes = 0
 
     def on_train_epoch_start(self) -> None:
@@ -143,7 +143,7 @@ class RunModule(lightning.LightningModule):
             outputs = scored(self.model, batch)
         except NoCandidateError as error:
             raise self._diverged() from error
-        self._metric(self.parts[dataloader_idx]).update(*outputs)
+        self.metrics[self.parts[dataloader_idx]].update(*outputs)
 
     def on_validation_epoch_end(self) -> None:
         """Log each part's metric over all of its data, and the epoch's mean loss over all processes."""
@@ -155,13 +155,12 @@ class RunModule(lightning.LightningModule):
             raise self._diverged()
         figures = {"loss": total / count.clamp(min=1)}
         for part in self.parts:
-            metric = self._metric(part)
-            figures[part] = metric.compute().to(self.device)
+            figures[part] = torch.tensor(self.metrics[part].compute(), device=self.device)
             if part in self.unscored:
                 if part == self.parts[0]:
                     figures[CHOICE] = figures[part]
                 figures[part] = torch.full_like(figures[part], torch.nan)
-            metric.reset()
+        self.metrics = self._new_metrics()
         self.log_dict(figures, sync_dist=False, rank_zero_only=False)
 
     def configure_optimizers(self) -> Any:
@@ -204,8 +203,8 @@ class RunModule(lightning.LightningModule):
         if self.optim.schedule == "plateau" and max(rates) < self.optim.least_rate:
             self.trainer.should_stop = True
 
-    def _metric(self, part: str) -> Metric:
-        return cast(Metric, self.metrics[part])
+    def _new_metrics(self) -> dict[str, TaskMetric]:
+        return {part: build_metric(self.task, loss=part in self.unscored) for part in self.parts}
 
     def _reseed(self, step: int, attempt: int = 0) -> None:
         place = [self.seed, self.current_epoch, step + 1, self.global_rank, *([attempt] if attempt else [])]

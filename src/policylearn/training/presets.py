@@ -10,7 +10,7 @@ from typing import Any
 from policylearn.data.convert import is_table
 from policylearn.data.datasets import CATALOG, find_entry
 from policylearn.data.datasets.entry import CONFIGS
-from policylearn.data.synthetic import is_synthetic, synthetic_names
+from policylearn.data.synthetic import SYNTHETIC, is_synthetic
 from policylearn.models import chosen_system
 from policylearn.settings.run_config import RecipeName, RunConfig, changed, read_yaml
 from policylearn.settings.schema import merged, nested
@@ -76,7 +76,7 @@ def preset(config: RunConfig, recipe: RecipeName | None = None) -> RunConfig:
 def _declared(dataset: str) -> Callable[[str], Mapping[str, Any] | None]:
     """A look-up of the settings that the dataset's entry declares; data without an entry declares none."""
     own = not dataset or dataset.endswith(".npz") or is_table(dataset) or is_synthetic(dataset)
-    presets = {} if own else find_entry(dataset, tuple(synthetic_names())).find_presets()
+    presets = {} if own else find_entry(dataset, tuple(SYNTHETIC)).find_presets()
 
     def find(name: str) -> Mapping[str, Any] | None:
         found = presets.get(name)

@@ -16,9 +16,9 @@ from typing import Any, TypeVar
 import torch
 from torch import Tensor, distributed
 
-from policylearn.settings.notes import RunNote
 from policylearn.settings.run_config import FitConfig
 from policylearn.settings.run_files import RunError
+from policylearn.settings.schema import RunNote
 
 Decided = TypeVar("Decided")
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import shlex
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +14,7 @@ from policylearn.models import complete
 from policylearn.settings.flat import differences
 from policylearn.settings.run_config import RunConfig
 from policylearn.settings.run_files import FACTS, METRICS, RunError, RunFiles, read_run_files
-from policylearn.training.checkpoints import CHECKPOINTS, newest_readable
+from policylearn.training.checkpoints import CHECKPOINTS, epochs_kept, newest_readable
 from policylearn.training.data_source import Source
 from policylearn.training.processes import by_first, is_first_process, note
 
@@ -59,6 +60,28 @@ def holds_work(folder: Path) -> bool:
     """Whether a run folder, or one within it, holds a checkpoint or a finished run."""
     inner = (folder, *(path for pattern in OWN_RUNS for path in folder.glob(pattern)))
     return any((one / METRICS).exists() or newest_readable(one / CHECKPOINTS) is not None for one in inner)
+
+
+def kept_in(folder: Path, words: Sequence[str]) -> str:
+    """What a training that was stopped has kept, and the command that continues it.
+
+    Args:
+        folder: of the run, of its folds, or of an ensemble.
+        words: what followed ``policylearn``.
+    """
+    kept = []
+    for inner in (folder, *sorted(folder.glob("*-*"))):
+        epochs = epochs_kept(inner / CHECKPOINTS)
+        if (inner / METRICS).exists():
+            kept.append(f"{inner} (finished)")
+        elif epochs:
+            kept.append(f"{inner} ({epochs} epoch{'s' if epochs > 1 else ''})")
+    if not kept:
+        return "no epoch was kept; call the same command again"
+    if not any(word.split("=")[0] in ("-o", "--output") for word in words):
+        words = [*words, "-o", str(folder)]
+    command = shlex.join(["policylearn", *words, *([] if "--resume" in words else ["--resume"])])
+    return f"kept {'; '.join(kept)}. Continue with\n  {command}"
 
 
 @dataclass(frozen=True)

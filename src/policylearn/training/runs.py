@@ -23,7 +23,6 @@ from policylearn.models import Inputs, chosen_system, complete
 from policylearn.nn import Features
 from policylearn.registry import IMPORTED
 from policylearn.settings import ConfigError
-from policylearn.settings.notes import RunNote
 from policylearn.settings.provenance import system, versions
 from policylearn.settings.run_config import RunConfig, to_yaml
 from policylearn.settings.run_files import (
@@ -36,6 +35,7 @@ from policylearn.settings.run_files import (
     RunError,
     read_run_files,
 )
+from policylearn.settings.schema import RunNote
 from policylearn.training.data_source import OGB_OF_PARENTS
 from policylearn.training.prepared_data import make_inputs
 
@@ -152,7 +152,7 @@ def save_weights(folder: Path, model: nn.Module) -> None:
 
 
 def save_metrics(folder: Path, metrics: dict[str, Any]) -> None:
-    """Write what came out; this comes last and ends the run. What could not be scored is null."""
+    """Write the metrics, last of all files; those that could not be computed are null."""
     plain = {name: None if isinstance(value, float) and math.isnan(value) else value for name, value in metrics.items()}
     write_text(folder / METRICS, json.dumps(plain, indent=2) + "\n")
 

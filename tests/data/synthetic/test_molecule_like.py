@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from policylearn.data.packed import DataError, PackedGraphs
-from policylearn.data.synthetic import adjacency, grid, molecule_like, num_components, path
+from policylearn.data.synthetic import adjacency, num_components
+from tests.molecule_graphs import grid, molecule_like, path
 
 
 def degrees(graphs: PackedGraphs) -> np.ndarray:

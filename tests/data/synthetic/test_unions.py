@@ -14,15 +14,14 @@ from policylearn.data.synthetic import (
     csl_classes,
     csl_members,
     csl_unions,
-    grid,
     join,
-    path,
     rook,
     sample_unions,
     triangular,
     union_family,
 )
 from policylearn.data.synthetic.assembly import pack_edges
+from tests.molecule_graphs import grid, path
 
 MIXED = join([path(3), grid(2, 3), triangular(4), rook(3)])
 

@@ -7,7 +7,8 @@ import pytest
 
 from lab.compare.strata import PROPERTIES, StrataPlan, largest_ring
 from policylearn.data import DataError, Dataset, Split, Task
-from policylearn.data.synthetic import csl_graph, grid, join, path
+from policylearn.data.synthetic import csl_graph, join
+from tests.molecule_graphs import grid, path
 
 
 def test_properties_of_known_graphs() -> None:

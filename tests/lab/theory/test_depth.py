@@ -8,7 +8,8 @@ import pytest
 
 from lab.theory.depth import diameters, layers_needed, mark_is_seen
 from policylearn.data import DataError
-from policylearn.data.synthetic import csl_members, path, union_family
+from policylearn.data.synthetic import csl_members, union_family
+from tests.molecule_graphs import path
 
 
 @pytest.mark.parametrize(("n", "least", "most"), [(13, 2, 3), (17, 3, 4), (29, 4, 7)])

@@ -12,8 +12,8 @@ from lab.theory.checks.random_policies import UNEVEN, unevenness
 from lab.theory.weights import draw_weights, one_shot_policy, random_one_shot, table_one_shot
 from policylearn.bags import Graphs
 from policylearn.data import make_batch
-from policylearn.data.synthetic import path
 from policylearn.nn import NetworkConfig, segment_log_softmax
+from tests.molecule_graphs import path
 
 
 @pytest.mark.parametrize(("dtype", "tolerance"), [(torch.float32, 1e-5), (torch.float64, 1e-12)])

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from policylearn.cli.options import OutputPath
-from policylearn.cli.printing import make_table, say
+from policylearn.cli.printing import add_bar, make_table, progress_bars, say
 from policylearn.cli.registry import verb
 
 if TYPE_CHECKING:
@@ -53,7 +53,6 @@ def demo(
 
 def train_all(steps: int, every: int, seed: int, console: Console) -> list[Learned]:
     """Train every method under one progress bar."""
-    from policylearn.cli.progress import add_bar, progress_bars
     from policylearn.demo.learning import LearningConfig, learn
 
     runs = []

@@ -18,12 +18,12 @@ EXTRAS = {"serve": "fastapi", "ray": "ray", "tensorboard": "tensorboard", "wandb
 TOLD = {"metric", "higher_is_better", "valid", "test", "best_epoch", "epochs", "seconds"} | {
     "model", "policy", "picks", "mode", "estimator",
 }  # fmt: skip
-"""Metrics that other lines tell."""
+"""Metrics that have lines of their own."""
 
 
 @verb("info")
 def info(run: Path | None = None, /) -> None:
-    """Say what is installed, or what a run was trained on and how well.
+    """Show the installed versions, or the data, settings and metrics of a run.
 
     Args:
         run: a run folder or packed file; none for the installation.
@@ -127,7 +127,7 @@ def describe(found: RunFiles, folder: Path, parts: int) -> Iterable[tuple[str, s
 
 
 def figures(metrics: dict[str, Any]) -> Iterable[tuple[str, str]]:
-    """What came out."""
+    """Metrics of a run."""
     better = "higher" if metrics["higher_is_better"] else "lower"
     yield f"valid {metrics['metric']}", f"{shown(metrics['valid'])} ({better} is better)"
     yield f"test {metrics['metric']}", shown(metrics["test"])
@@ -136,7 +136,7 @@ def figures(metrics: dict[str, Any]) -> Iterable[tuple[str, str]]:
 
 
 def shown(value: Any) -> str:
-    """A value in a line, numbers with six digits."""
+    """A value as text, numbers with six digits."""
     if isinstance(value, dict):
         inner = ((name, shown(one)) for name, one in value.items())
         return ", ".join(f"{name} ({text})" if ", " in text else f"{name} {text}" for name, text in inner)

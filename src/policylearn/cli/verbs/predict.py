@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from policylearn.cli.options import Flag, OutputPath
-from policylearn.cli.printing import say, warn
+from policylearn.cli.printing import add_bar, progress_bars, say, warn
 from policylearn.cli.registry import verb
 from policylearn.cli.stopping import stop_signals
 
@@ -104,7 +104,6 @@ def available_cores() -> int:
 @contextmanager
 def progress_bar(console: Console, source: Path) -> Iterator[Progress]:
     """A bar by the share of the input that has been read; where that is not known, rows alone are counted."""
-    from policylearn.cli.progress import add_bar, progress_bars
     from policylearn.data.packed import read_arrays
 
     total: int | None = None

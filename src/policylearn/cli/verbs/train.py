@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from policylearn.cli.options import Flag, GivenWords, Output, RunOptions, SettingOptions, make_config
-from policylearn.cli.printing import make_table, say, spoken_notes, warn
+from policylearn.cli.printing import add_bar, make_table, progress_bars, say, spoken_notes, warn
 from policylearn.cli.registry import verb
-from policylearn.cli.stopping import kept_in, stop_signals
+from policylearn.cli.stopping import stop_signals
 
 if TYPE_CHECKING:
     import lightning
@@ -79,7 +79,13 @@ def train(
     with console.status(f"loading {chosen.data.name}"):
         source = load_source(chosen.data)
     folder = output or default_folder(chosen, ensemble)
-    with spoken_notes(console), stop_signals(lambda: kept_in(folder, words)):
+
+    def say_kept() -> str:
+        from policylearn.training.run_folder import kept_in  # imports Lightning, which takes seconds
+
+        return kept_in(folder, words)
+
+    with spoken_notes(console), stop_signals(say_kept):
         announce(console, chosen, source, folder)
         runs = train_runs(chosen, source, folder, console, members=ensemble, resume=resume, ray=ray)
         if not is_first_process():
@@ -94,7 +100,6 @@ def train_runs(
     config: RunConfig, source: Source, folder: Path, console: Console, *, members: int, resume: bool, ray: bool
 ) -> dict[Path, Sequence[Fitted]]:
     """Train under progress bars; the runs of each folder that answers: a run, each fold, or an ensemble."""
-    from policylearn.cli.progress import add_bar, progress_bars
     from policylearn.cli.training_progress import TrainingBar
     from policylearn.training import train, train_ensemble
     from policylearn.training.processes import is_first_process

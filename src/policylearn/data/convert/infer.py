@@ -10,7 +10,7 @@ import numpy as np
 
 from policylearn.data.molecules import shown
 from policylearn.data.packed import Array, DataError
-from policylearn.data.tasks import Kind, Scaling, Task
+from policylearn.data.tasks import Kind, Scaling, Task, standardise
 
 MISSING = frozenset({"", "nan", "na", "n/a", "#n/a", "<na>", "null", "none"})
 NO_AND_YES = frozenset({
@@ -170,14 +170,3 @@ def in_few_digits(y: Array, scaling: Scaling) -> Array:
     single = y.astype(np.float32)
     lost = np.nanmax(np.abs(single - y) / np.array(scaling.scale), initial=0.0)
     return single if lost < LEAST_LOSS else y
-
-
-def standardise(y: Array) -> Scaling:
-    """Mean and standard deviation of the known values of each column; a column without spread keeps its scale."""
-    known = ~np.isnan(y)
-    count = np.maximum(known.sum(axis=0), 1)
-    mean = np.where(known, y, 0.0).sum(axis=0) / count
-    spread = np.sqrt((np.where(known, y - mean, 0.0) ** 2).sum(axis=0) / count)
-    lowest, highest = np.where(known, y, np.inf).min(axis=0), np.where(known, y, -np.inf).max(axis=0)
-    spread[~(highest > lowest) | (spread == 0)] = 1.0  # squares of the smallest numbers are zero
-    return Scaling(tuple(mean.tolist()), tuple(spread.tolist()))

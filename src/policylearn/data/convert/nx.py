@@ -39,6 +39,7 @@ def pack_networkx(
     """
     if not len(graphs):
         raise DataError(f"{source}: there are no graphs; give at least one")
+    nodes: list[int] = []
     counts: list[int] = []
     ends: list[tuple[int, int]] = []
     names = target_names(targets)
@@ -50,28 +51,32 @@ def pack_networkx(
         ids = {node: position for position, node in enumerate(graph)}
         before = len(ends)
         for node, attributes in graph.nodes(data=True):
-            x.add(attributes, f"{place}, node {node!r}")
-            if level == "node":
-                y.add(attributes, f"{place}, node {node!r}")
+            for rows in (x, y) if level == "node" else (x,):
+                rows.add(attributes, f"{place}, node {node!r}")
         if level == "graph":
             y.add(graph.graph, place)
         for start, end, attributes in graph.edges(data=True):
             pair = ids[start], ids[end]
-            both = [pair] if graph.is_directed() or start == end else [pair, pair[::-1]]
-            for one in both:
+            for one in [pair] if graph.is_directed() or start == end else [pair, pair[::-1]]:
                 ends.append(one)
                 edge_attr.add(attributes, f"{place}, edge {start!r} to {end!r}")
+        nodes.append(len(graph))
         counts.append(len(ends) - before)
-    nodes = [len(graph) for graph in graphs]
     given = None if targets is None else numbers(y.rows if names else targets, "targets", source)
     needed = sum(nodes) if level == "node" else len(graphs)
+    if given is not None and (given.ndim == 0 or len(given) != needed):
+        raise DataError(
+            f"{source}: the targets have shape {given.shape}; give {needed} rows of numbers, or names of attributes"
+        )
+    if given is not None and isinstance(targets, str) and given.shape[1] == 1:
+        given = given[:, 0]  # one number of one attribute: (G, 1) -> (G,)
     return pack_arrays(
         nodes,
         counts,
         np.array(ends, dtype=np.int64).reshape(-1, 2).T,
         x=numbers(x.rows, "node features", source) if node_features else None,
         edge_attr=numbers(edge_attr.rows, "edge features", source) if edge_features and ends else None,
-        y=None if given is None else as_targets(given, needed, one_number=isinstance(targets, str), source=source),
+        y=given,
         source=source,
     )
 
@@ -118,13 +123,3 @@ def numbers(rows: Any, what: str, source: str) -> Array:
     if values.dtype.kind not in "biuf":
         raise DataError(f"{source}: the {what} are of type {values.dtype}; give numbers")
     return single_precision(values, what, source) if values.dtype.kind == "f" else values.astype(np.int64)
-
-
-def as_targets(values: Array, needed: int, *, one_number: bool, source: str) -> Array:
-    """Targets, a row for each graph or node; those of one attribute with one number as a list, ``(G, 1) -> (G,)``."""
-    if values.ndim == 0 or len(values) != needed:
-        raise DataError(
-            f"{source}: the targets have shape {values.shape}; give {needed} rows of numbers, or names of attributes"
-        )
-    targets: Array = values[:, 0] if one_number and values.shape[1] == 1 else values
-    return targets

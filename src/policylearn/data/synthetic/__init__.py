@@ -1,4 +1,4 @@
-"""Synthetic graphs, drawn from a passed generator: CSL and unions, strongly regular, counting sets, molecule-like."""
+"""Synthetic graphs: circular skip links and their unions, strongly regular and random regular graphs."""
 
 import lazy_loader
 

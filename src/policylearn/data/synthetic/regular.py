@@ -1,4 +1,4 @@
-"""Strongly regular graphs: any two of the same size and degree look alike to 1-WL, whatever their other parameters."""
+"""Regular graphs, which 1-WL cannot tell apart where size and degree are equal: strongly regular and random ones."""
 
 from __future__ import annotations
 
@@ -85,3 +85,37 @@ def single(graph: PackedGraphs, caller: str) -> Array:
         raise DataError(f"{caller} takes one graph, got a collection of {len(graph)}; hand over one at a time")
     dense: Array = adjacency(graph)[0]
     return dense
+
+
+def random_regular(nodes: int, degree: int, count: int, generator: np.random.Generator) -> Array:
+    """Undirected edges of random regular graphs, all drawn side by side (Steger and Wormald, 1999).
+
+    Edge after edge joins two nodes that are not joined yet, with probability in proportion to the product of the
+    degrees that they still lack; a graph that gets stuck is restarted.
+
+    Shapes:
+        result ``(2, count, nodes * degree / 2)``.
+    """
+    if nodes * degree % 2 or not 0 <= degree < nodes:
+        raise DataError(
+            f"no graph has {nodes} nodes of degree {degree}; nodes * degree must be even and 0 <= degree < nodes"
+        )
+    ends = np.stack(np.triu_indices(nodes, k=1))  # (2, pairs)
+    edges = np.empty((2, count, nodes * degree // 2), dtype=np.int64)
+    unfinished = np.arange(count)
+    while len(unfinished):
+        lacking = np.full((len(unfinished), nodes), degree)
+        free = np.ones((len(unfinished), ends.shape[1]), dtype=bool)
+        row = np.arange(len(unfinished))
+        stuck = np.zeros(len(unfinished), dtype=bool)
+        for step in range(edges.shape[2]):
+            weight = np.cumsum(lacking[:, ends[0]] * lacking[:, ends[1]] * free, axis=1)
+            stuck |= weight[:, -1] == 0
+            ticket = generator.random(len(row)) * weight[:, -1]
+            pair = (weight > ticket[:, None]).argmax(axis=1)
+            edges[:, unfinished, step] = ends[:, pair]
+            free[row, pair] = False
+            lacking[row, ends[0, pair]] -= 1
+            lacking[row, ends[1, pair]] -= 1
+        unfinished = unfinished[stuck]
+    return edges

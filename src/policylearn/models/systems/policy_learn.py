@@ -19,9 +19,8 @@ from policylearn.nn.norms import MLP, RowBatchNorm
 from policylearn.nn.readouts import CopiesThenNodes, NodesThenCopies, Readout
 from policylearn.policies import POLICIES, PolicyInputs, PolicySettings
 from policylearn.settings import CopyPooling, GraphReadout, PoolingOrder
-from policylearn.settings.notes import RunNote
 from policylearn.settings.run_config import POLICY_LEARN
-from policylearn.settings.schema import DropShare, NotNegative, Positive, Settings, plain, put
+from policylearn.settings.schema import DropShare, NotNegative, Positive, RunNote, Settings, plain, put
 
 WITHOUT_EDGES = ("gcn", "sage")
 """Convolutions that do not read edge features."""
