@@ -246,18 +246,10 @@ def hymn(axes: Sequence[Any]) -> None:
     panel(axes[2], "unmarked")
 
 
-def mag_gnn(axes: Sequence[Any]) -> None:
-    """A pair that moves."""
-    for one, title, pair in zip(
-        axes, ("a random pair", "one of it moves", "and one more"), ((8, 10), (5, 10), (5, 2)), strict=True
-    ):
-        panel(one, title, {pair[0]: MARK, pair[1]: SECOND})
-
-
 PICTURES = {
     "gin": gin, "pna": pna, "policy": policy, "full": full, "ds-gnn": ds_gnn, "dss-gnn": dss_gnn, "sun": sun,
     "gnn-ak": gnn_ak, "gnn-sswl": gnn_sswl, "ngnn": ngnn, "reconstruction": reconstruction, "osan": osan, "cin": cin,
-    "sin": sin_, "gsn": gsn, "gin-pe": gin_pe, "hymn": hymn, "mag-gnn": mag_gnn,
+    "sin": sin_, "gsn": gsn, "gin-pe": gin_pe, "hymn": hymn,
 }  # fmt: skip
 
 

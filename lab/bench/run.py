@@ -14,7 +14,7 @@ from msgspec import structs
 from lab.bench.record import BenchReport, Timing
 from lab.bench.steps import CASES, CONTENDERS, PHASES, SYSTEM, StepSpec, entrant_names
 from lab.bench.worker import PEAK, NotRunError, Worker
-from policylearn.fast import has_numba, wanted_kernels
+from policylearn.fast import wanted_kernels
 from policylearn.settings import DataConfig
 from policylearn.settings.provenance import commit, describe_machine, versions
 from policylearn.training import load_source
@@ -113,7 +113,7 @@ def run_bench(
         machine=describe_machine() | {"threads": settings.threads},
         versions=versions("numba"),
         commit=code,
-        kernels=f"{wanted_kernels()}, numba {'there' if has_numba() else 'absent'}",
+        kernels=wanted_kernels(),
         load=(load, os.getloadavg()[0]),
         settings=asdict(settings),
         timings=tuple(timings),

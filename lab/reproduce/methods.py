@@ -80,6 +80,3 @@ GIN_ENCODINGS_ZINC = system(
 CIN_SMALL = system("CIN-small", "cin-small")
 NGNN_I2 = system("NGNN, form of I2-GNN's authors", "ngnn-zinc")
 HYMN = system("HyMN", "hymn")
-MAG_GNN = system(
-    "MAG-GNN", "mag-gnn", "its official numbers are not at hand; its moves are random for the first 50,000 steps"
-)

@@ -131,7 +131,6 @@ ZINC_FULL = Table(
         row(m.GIN_ENCODINGS_ZINC, None, "-"),
         row(m.NGNN_I2, None, "-"),
         row(m.HYMN, None, "-"),
-        row(m.MAG_GNN, None, "-"),
     ),
 )
 

@@ -214,14 +214,6 @@ def test_the_environment_turns_it_off(monkeypatch: pytest.MonkeyPatch) -> None:
         accelerate(small_model("none"))
 
 
-def test_without_numba_there_is_plain_torch(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("policylearn.fast.acceleration.has_numba", lambda: False)
-    assert str(accelerate(small_model("none")).acceleration).endswith("as numba cannot be imported")
-    monkeypatch.setenv(VARIABLE, "compiled")
-    with pytest.raises(RuntimeError, match="numba"):
-        accelerate(small_model("none"))
-
-
 def test_steps_of_a_training_leave_their_memory_to_the_next() -> None:
     """In a process of its own, whose setting it is: pages that were touched are not asked for again."""
     if not sys.platform.startswith("linux"):

@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from policylearn.bags import Graphs, Members
-from policylearn.policies import Imle, keep_best, node_uniform
+from policylearn.models.systems.osan_networks import keep_best
+from policylearn.policies import Imle, node_uniform
 from policylearn.settings import ConfigError
 from tests.graphs import batch_of, molecules
 

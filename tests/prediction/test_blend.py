@@ -174,8 +174,8 @@ def test_from_train_to_predict_in_a_new_process(tmp_path: Path, capsys: pytest.C
         found = np.array([float(row["predicted_logS"]) for row in csv.DictReader(file)])
     predictor = policylearn.load(run)
     np.testing.assert_allclose(predictor.predict(smiles[:150])[:, 0], found, rtol=1e-5)
-    assert predictor.beside is not None
-    assert predictor.beside.kernel is not None
-    assert not np.allclose(predictor.beside.kernel.predict(predictor.prepare(smiles[:20]))[:, 0], found[:20], atol=1e-3)
+    assert predictor.blend is not None
+    assert predictor.blend.kernel is not None
+    assert not np.allclose(predictor.blend.kernel.predict(predictor.prepare(smiles[:20]))[:, 0], found[:20], atol=1e-3)
     assert main([*words[:4], "-o", str(tmp_path / "plain"), *words[6:], "--network-only"]) == 0
     assert not (tmp_path / "plain" / BLEND).exists()

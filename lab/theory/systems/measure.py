@@ -116,8 +116,7 @@ class Distinguished:
 
 def measure(config: ExpressivityConfig) -> Distinguished:
     """Build the subject with random weights some times, and compare its outputs."""
-    most = min(config.pairs, find_subject(config.subject).most_pairs)
-    return measure_family(config, load_family(config.family, most))
+    return measure_family(config, load_family(config.family, config.pairs))
 
 
 def measure_family(config: ExpressivityConfig, family: PairFamily) -> Distinguished:

@@ -103,21 +103,6 @@ def each_deletion(model: Any, graphs: PackedGraphs) -> list[Draws]:
     return found
 
 
-def each_tuple(model: Any, graphs: PackedGraphs) -> list[Draws]:
-    """The outputs of all ordered pairs of nodes as the one tuple: where the agent starts, and what it may move to."""
-    found = []
-    for graph, size in enumerate(graphs.num_nodes.tolist()):
-        first, second = (ends.reshape(-1) for ends in torch.meshgrid(*[torch.arange(size)] * 2, indexing="ij"))
-        rows = []
-        for start in range(0, size * size, max(1, ROWS_AT_ONCE // size)):
-            part = torch.arange(start, min(start + max(1, ROWS_AT_ONCE // size), size * size))
-            batch = make_batch(graphs, [graph] * len(part))
-            tuples = torch.stack([first[part], second[part]]) + batch.ptr[:-1]
-            rows.append(model.predict(batch, tuples.unsqueeze(0)))
-        found.append(Draws.evenly(torch.cat(rows)))
-    return found
-
-
 def without_eigenvectors(model: Any, graphs: PackedGraphs) -> list[Draws]:
     """The output with a Laplacian encoding of zeros: that of repeated eigenvalues is no function of the graph."""
     found = []

@@ -10,7 +10,6 @@ from lab.theory.systems.readings import (
     Reading,
     central_picks,
     each_deletion,
-    each_tuple,
     output,
     picks_of_policy,
     uniform_picks,
@@ -47,7 +46,6 @@ class Subject:
     Args:
         settings: of the system, besides layers and channels.
         compared: the same in words.
-        most_pairs: of EXP that are compared; fewer where every pair of nodes is a draw.
     """
 
     name: str
@@ -57,7 +55,6 @@ class Subject:
     proven: Proven
     reading: Reading = output
     compared: str = "the output"
-    most_pairs: int = 600
 
 
 def one_wl(why: str) -> Proven:
@@ -137,9 +134,6 @@ SUBJECTS = (
     Subject("hymn", "HyMN, T = 1", "hymn", {"centrality_channels": 3},
             within_3wl("one mark and closed walks: at most 3-WL (Southern et al. 2025)", "all"),
             central_picks, "the mean over the most central nodes, where several are"),
-    Subject("mag-gnn", "MAG-GNN, pairs of nodes", "mag-gnn", {},
-            Proven("two marks per copy see more than 3-WL (Kong et al. 2023)", csl="all"),
-            each_tuple, "the mean over all pairs, which the agent starts from and moves to", most_pairs=20),
 )
 # fmt: on
 

@@ -1,4 +1,4 @@
-"""Selections made visible."""
+"""Explanations: traces of picks, drawings and HTML reports."""
 
 import lazy_loader
 

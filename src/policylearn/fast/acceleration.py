@@ -7,7 +7,6 @@ import os
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cache
 from typing import Any, Literal, TypeVar, get_args
 
 from torch import nn
@@ -27,7 +26,7 @@ from policylearn.nn import (
 )
 from policylearn.policies import LearnedPolicy
 
-Kernels = Literal["auto", "compiled", "torch"]
+Kernels = Literal["auto", "torch"]
 VARIABLE = "POLICYLEARN_KERNELS"
 ENCODERS: dict[type, Any] = {
     TwoStreamEncoder: CompiledTwoStreamEncoder,
@@ -72,9 +71,9 @@ def accelerate(model: Model, *, cones: bool = True) -> Model:
     """
     if hasattr(model, "acceleration"):
         return model
-    reason = _why_off()
-    if reason is not None:
-        return _with_report(copy.copy(model), Acceleration(left={"model": f"nothing is compiled, as {reason}"}))
+    if wanted_kernels() == "torch":
+        off = {"model": f"nothing is compiled, as {VARIABLE} is 'torch'"}
+        return _with_report(copy.copy(model), Acceleration(left=off))
     left: dict[str, str] = {}
     twins: dict[int, nn.Module] = {}
     compiled, with_cones = [], []
@@ -102,18 +101,6 @@ def accelerate(model: Model, *, cones: bool = True) -> Model:
 def _with_report(twin: Model, report: Acceleration) -> Model:
     twin.acceleration = report  # type: ignore[assignment]
     return twin
-
-
-def _why_off() -> str | None:
-    """Why nothing is to be swapped; None if there is no reason."""
-    wanted = wanted_kernels()
-    if wanted == "torch":
-        return f"{VARIABLE} is 'torch'"
-    if has_numba():
-        return None
-    if wanted == "compiled":
-        raise RuntimeError(f"{VARIABLE} is 'compiled', but numba cannot be imported; install it, or use 'auto'")
-    return "numba cannot be imported"
 
 
 def _all_compiled(encoder: object, twins: Mapping[int, nn.Module]) -> bool:
@@ -176,13 +163,3 @@ def wanted_kernels() -> Kernels:
     if name not in get_args(Kernels):
         raise ValueError(f"{VARIABLE} must be one of {', '.join(get_args(Kernels))} (got '{name}')")
     return name  # type: ignore[return-value]
-
-
-@cache
-def has_numba() -> bool:
-    """Whether numba can be imported here; it has no build for some machines."""
-    try:
-        import numba  # noqa: F401
-    except ImportError:
-        return False
-    return True

@@ -133,7 +133,7 @@ def compiled_layer(
 def train_layer(
     parts: LayerParts, edges: EdgeValues, rows: LayerRows, given: tuple[Tensor, Tensor]
 ) -> tuple[Tensor, Tensor]:
-    """New features and marks of rows, with gradients; norms remember what they find."""
+    """New features and marks of rows, with gradients; batch norms update their running statistics."""
     (h, p), features = given, parts.streams[0]
     plan = StreamPlan(rows.features, rows.marks_of, features.norms, parts.residual)
     new = train_stream(plan, h, p, edges.values, features.weights)
@@ -154,7 +154,7 @@ def infer_layer(
         streams[1](rows.marks, p, np.empty((0, 0), h.dtype), NONE, out[1])
 
 
-def in_a_row(layers: Iterable[nn.Module], like: Tensor, channels: int, marks: int) -> list[LayerParts] | None:
+def compiled_parts(layers: Iterable[nn.Module], like: Tensor, channels: int, marks: int) -> list[LayerParts] | None:
     """The parts of compiled layers; None where the loops do not know such tensors, or one drops now or has hooks.
 
     Features and marks that go in are like the tensor, and have so many channels each.

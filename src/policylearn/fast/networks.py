@@ -14,7 +14,7 @@ from torch.nn import functional
 
 from policylearn.bags import Graphs
 from policylearn.fast.classes import NetworkClasses, marked_classes, unmarked_classes
-from policylearn.fast.layers import EdgeValues, LayerParts, in_a_row, infer_layer, train_layer
+from policylearn.fast.layers import EdgeValues, LayerParts, compiled_parts, infer_layer, train_layer
 from policylearn.fast.rows import Array, Cones, LayerRows
 from policylearn.fast.streams import FixedStream
 from policylearn.nn import SingleStreamEncoder, TwoStreamEncoder
@@ -77,7 +77,7 @@ class MergedNetwork:
             count: rows that statistics are taken of; None at inference, where they are fixed.
         """
         first, marks = cast(Any, encoder.layers[0]), like.shape[1]
-        found = in_a_row(encoder.layers, like, int(first.features.conv.lin1.in_features) - marks, marks)
+        found = compiled_parts(encoder.layers, like, int(first.features.conv.lin1.in_features) - marks, marks)
         if found is None or not all(one.fixed if count is None else one.takes_statistics(count) for one in found):
             return None
         convs = [one.streams[0].conv for one in found]

@@ -78,15 +78,15 @@ def table_for(count):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
-def stirred(number, entry):  # type: ignore[no-untyped-def]
-    """A hash with one more entry."""
+def update_hash(number, entry):  # type: ignore[no-untyped-def]
+    """The hash after one more entry."""
     number = (number ^ entry) * -7046029254386353131
     return number ^ (number >> 29)
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
 def sort_first(entries, count):  # type: ignore[no-untyped-def]
-    """Sort the first entries in place (Shell's way: few are simply moved to their places)."""
+    """Sort the first entries in place (shell sort)."""
     gap = 1
     while 3 * gap + 1 < count:
         gap = 3 * gap + 1
@@ -109,7 +109,7 @@ def number_rows(keys):  # type: ignore[no-untyped-def]
     for row in range(rows):
         number = width
         for i in range(width):
-            number = stirred(number, keys[row, i])
+            number = update_hash(number, keys[row, i])
         slot = number & (len(table) - 1)
         while True:
             known = table[slot]
@@ -162,9 +162,9 @@ def merge_rows(  # type: ignore[no-untyped-def]
             theirs = sender[message_ptr[row] + i] if cones else -1
             entries[i] = ((before[theirs] if 0 <= theirs < inside else unmarked[source[m]]) << bits) | kind[m]
         sort_first(entries, degree)
-        number = stirred(degree, mine)
+        number = update_hash(degree, mine)
         for i in range(degree):
-            number = stirred(number, entries[i])
+            number = update_hash(number, entries[i])
         slot = number & (len(table) - 1)
         known = table[slot]
         while known >= 0:

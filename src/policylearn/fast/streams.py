@@ -42,7 +42,7 @@ class StreamPlan(NamedTuple):
 
 
 def train_stream(plan: StreamPlan, h: Tensor, p: Tensor, values: Tensor | None, weights: Sequence[Tensor]) -> Tensor:
-    """What comes out of a stream; batch norms remember what they find.
+    """What comes out of a stream; batch norms update their running statistics.
 
     Of features ``(R, C)``, marks ``(R', P)``, which have no channels if the stream reads none, and the edges' vectors
     ``(K, C + P)``. The weights are epsilon of the convolution, then weight, bias, scale and shift of both halves.
@@ -122,7 +122,7 @@ class _Half:
                 self.mapped, self.bias, self.scale, self.eps, self.lists.weights, self.lists.total
             )
             mean, variance, _ = torch.from_numpy(self.found).to(self.norm.weight.dtype)
-            self.norm.remember(mean, variance, self.lists.total)
+            self.norm.update_running_stats(mean, variance, self.lists.total)
         out = self.output(residual)
         self.known = True
         return out

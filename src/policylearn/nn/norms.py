@@ -58,7 +58,7 @@ class RowBatchNorm(nn.Module):
         """Whether the running statistics are used."""
         return self.track and not self.training
 
-    def remember(self, mean: Tensor, variance: Tensor, count: int) -> None:
+    def update_running_stats(self, mean: Tensor, variance: Tensor, count: int) -> None:
         """Move the running statistics towards those of ``count`` rows, ``(C,)`` each, the variance biased."""
         if self.track and self.training:
             # Through .data: an earlier pass of the step holds the buffers for its gradient, which does not read them.

@@ -14,7 +14,6 @@ from .learned import LearnedPolicy as LearnedPolicy
 from .learned import LearnedSettings as LearnedSettings
 from .learned import View as View
 from .learned import draw_picks as draw_picks
-from .masks import keep_best as keep_best
 from .protocol import Evidence as Evidence
 from .protocol import LearningPolicy as LearningPolicy
 from .protocol import Policy as Policy

@@ -1,4 +1,4 @@
-"""The two ends: every node, and none."""
+"""Policies without a choice: every node, or none."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The answer of a model for some graphs, and how it compares with the truth."""
+"""Predictions of a model, and their comparison with the truth."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from policylearn.prediction.applicability import Nearness
 
 @dataclass(frozen=True)
 class Answer:
-    """What a model says of some graphs.
+    """Predictions of a model for some graphs.
 
     Args:
         values: in the data's units, or probabilities; an ensemble's mean.
@@ -86,12 +86,16 @@ def label_ids(y: Array) -> Array:
     return np.where(np.isnan(table), -1, np.nan_to_num(table)).astype(np.int64)
 
 
-def mean_and_std(members: Array) -> tuple[Array, Array | None]:
-    """Mean and standard deviation over the members of an ensemble, ``(members, R, outputs)``; of one model no std."""
-    if len(members) == 1:
-        return members[0], None
-    mean, std = members.mean(axis=0, dtype=np.float64), members.std(axis=0, ddof=1, dtype=np.float64)
-    return mean.astype(members.dtype), std.astype(members.dtype)
+def combine_members(values: Sequence[Array], picks: Sequence[list[list[int]]]) -> Answer:
+    """The mean and standard deviation over the members of an ensemble, with the picks of most members first.
+
+    Values are ``(R, outputs)`` per member, picks a list per graph and member. One model has its own answer and no std.
+    """
+    if len(values) == 1:
+        return Answer(values[0], picks[0])
+    dtype = values[0].dtype
+    mean, std = np.mean(values, axis=0, dtype=np.float64), np.std(values, axis=0, ddof=1, dtype=np.float64)
+    return Answer(mean.astype(dtype), [by_votes(lists) for lists in zip(*picks, strict=True)], std.astype(dtype))
 
 
 def by_votes(lists: Sequence[list[int]]) -> list[int]:

@@ -66,14 +66,11 @@ class Domain:
         unseen = parts.share(~np.isin(parts.kind, self.kinds), len(graphs))
         similarity = np.full(len(graphs), np.nan)
         if self.has_similarity:
-            given = unary(graphs.structures[FINGERPRINT].values[:, :BITS])
-            for start in range(0, len(graphs), CHUNK):
-                rows = slice(start, start + CHUNK)
-                similarity[rows] = tanimoto(given[rows], self.morgan).max(axis=1)
-        return self.judged(similarity, unseen)
+            similarity = largest_similarity(unary(graphs.structures[FINGERPRINT].values[:, :BITS]), self.morgan)
+        return self.flag_far(similarity, unseen)
 
-    def judged(self, similarity: Array, unseen: Array) -> Nearness:
-        """Figures with whether they are far outside."""
+    def flag_far(self, similarity: Array, unseen: Array) -> Nearness:
+        """Similarity and unseen share of molecules, and whether these are far outside."""
         return Nearness(similarity, unseen, (similarity <= self.least_similarity) | (unseen > self.most_unseen))
 
     def warnings(self, found: Nearness) -> list[str]:
@@ -131,15 +128,22 @@ def learn_domain(
     unseen = parts.share(only_here[place], count)
     counts = chosen.structures[FINGERPRINT].values[:, :BITS] if FINGERPRINT in chosen.structures else None
     morgan = unary(np.zeros((0, BITS), np.uint8) if counts is None else counts)
-    similarity = np.full(len(rows), np.nan)
-    for start in range(0, morgan.shape[0], CHUNK):
-        similar = tanimoto(morgan[start : start + CHUNK], morgan)
-        similar[np.arange(len(similar)), start + np.arange(len(similar))] = 0.0  # not to itself
-        similarity[start : start + CHUNK] = similar.max(axis=1)
+    similarity = np.full(count, np.nan) if counts is None else largest_similarity(morgan, morgan, among=True)
     least = 0.0 if counts is None else float(np.quantile(similarity, 1 - ORDINARY, method="lower"))
     most = float(np.quantile(unseen, ORDINARY, method="higher"))
     domain = Domain(morgan, kinds, sizes, least, most)
-    return domain, domain.judged(similarity, unseen)
+    return domain, domain.flag_far(similarity, unseen)
+
+
+def largest_similarity(given: csr_matrix, known: csr_matrix, *, among: bool = False) -> Array:
+    """The largest Tanimoto similarity of each molecule to known ones; ``among`` these, to all but itself."""
+    found = np.empty(given.shape[0])
+    for start in range(0, len(found), CHUNK):
+        similar = tanimoto(given[start : start + CHUNK], known)
+        if among:
+            np.fill_diagonal(similar[:, start:], 0.0)
+        found[start : start + CHUNK] = similar.max(axis=1)
+    return found
 
 
 class Parts(NamedTuple):

@@ -1,4 +1,4 @@
-"""Models that answer beside the network on tables of molecules, and the share of each in an answer."""
+"""Blend the network with a kernel model and boosted trees, on tables of molecules."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ NETWORK = "network"
 ALONE = {NETWORK: "network", KernelModel.name: "kernel model", TreeModel.name: "boosted trees"}
 """What the models are called."""
 FEWEST_ROWS = 20
-FIRMNESS = 40
-"""How firmly shares are held to the prior: one over the variance of a share about it."""
+PRIOR_WEIGHT = 40
+"""Weight of the prior of the shares: one over the variance of a share about it."""
 PRIORS = {
     "regression": {NETWORK: 0.1, KernelModel.name: 0.6, TreeModel.name: 0.3},
     "binary": {NETWORK: 0.2, KernelModel.name: 0.4, TreeModel.name: 0.4},
@@ -129,7 +129,7 @@ def find_shares(kind: str, y: Array, alone: Mapping[str, Array]) -> dict[str, li
     """The shares, at least 0 and 1 in all, that fit rows best which no model has seen; by name, for each output.
 
     Few rows say little, so that shares are drawn to the prior: the most likely ones, where errors are as large as those
-    of the best model and shares vary about the prior as `FIRMNESS` says. A useless model gets next to nothing.
+    of the best model and shares vary about the prior as `PRIOR_WEIGHT` says. A useless model gets next to nothing.
 
     Classes have one share for all, so that their probabilities add up to one. The truth is by output, NaN where it is
     not known, ``(R, outputs)``; ``alone`` is what each model says, by name.
@@ -146,7 +146,7 @@ def find_shares(kind: str, y: Array, alone: Mapping[str, Array]) -> dict[str, li
         said = np.stack([one[known, at] for one in alone.values()], axis=1).astype(np.float64)
         middle = said.mean(axis=1, keepdims=True)
         noise = ((said - truth[known, None]) ** 2).mean(axis=0).min()
-        held = np.sqrt(FIRMNESS * noise + 1e-12)
+        held = np.sqrt(PRIOR_WEIGHT * noise + 1e-12)
         sure = 1e3 * (held + np.abs(said - middle).sum())  # so that shares add up to one
         rows = np.concatenate([said - middle, held * np.eye(len(prior)), np.full((1, len(prior)), sure)])
         shares, _ = nnls(rows, np.concatenate([truth[known] - middle[:, 0], held * prior, [sure]]))

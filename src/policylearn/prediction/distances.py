@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -68,13 +68,7 @@ def distance_slope(distances: Array, errors: Array) -> float:
     """The slope s of errors that grow as 1 + s d, or 0 where intervals that grow so have no better interval score."""
     known = ~np.isnan(errors) & ~np.isnan(distances)
     d, e = distances[known], errors[known]
-    flat = interval_score(e, lambda rest, own: (np.ones(rest.sum()), np.ones(own.sum())))
-
-    def grown(rest: Array, own: Array) -> tuple[Array, Array]:
-        slope = fitted_slope(d[rest], e[rest])
-        return 1 + slope * d[rest], 1 + slope * d[own]
-
-    return fitted_slope(d, e) if interval_score(e, grown) < flat else 0.0
+    return fitted_slope(d, e) if interval_score(d, e, grow=True) < interval_score(d, e, grow=False) else 0.0
 
 
 def fitted_slope(distances: Array, errors: Array) -> float:
@@ -86,16 +80,16 @@ def fitted_slope(distances: Array, errors: Array) -> float:
     return float(slope / max(base, least)) if slope > 0 and least > 0 else 0.0
 
 
-def interval_score(errors: Array, widths: Callable[[Array, Array], tuple[Array, Array]], level: float = USUAL) -> float:
-    """Widths of intervals and what they miss, times 2 / (1 - level), summed over rows; each fold has the q of the rest.
+def interval_score(distances: Array, errors: Array, *, grow: bool, level: float = USUAL) -> float:
+    """The interval score, summed over folds of rows: widths, plus 2 / (1 - level) times what intervals miss.
 
-    ``widths`` gives those of the rows of the rest and of the fold, up to a factor, from which rows these are.
+    Quantile and slope of a fold come from the other folds. Intervals ``grow`` with the distance, or are all alike.
     """
     fold, total = np.arange(len(errors)) % CHECKS, 0.0
     for one in range(CHECKS):
         rest, own = fold != one, fold == one
-        wide, new = widths(rest, own)
-        half = conformal_quantile(errors[rest] / wide, level) * new
+        slope = fitted_slope(distances[rest], errors[rest]) if grow else 0.0
+        half = conformal_quantile(errors[rest] / (1 + slope * distances[rest]), level) * (1 + slope * distances[own])
         total += float((2 * half + 2 / (1 - level) * np.maximum(errors[own] - half, 0)).sum())
     return total
 

@@ -1,4 +1,4 @@
-"""scikit-learn's way: ``PolicyLearnRegressor().fit(smiles, y).predict(smiles)``, and the same for classes."""
+"""scikit-learn estimators: ``PolicyLearnRegressor().fit(smiles, y).predict(smiles)``, and the same for classes."""
 
 from __future__ import annotations
 

@@ -80,13 +80,13 @@ def export_run(run: str | Path, path: str | Path) -> dict[str, Any]:
         raise ValueError(f"the exported file must end in .pt2, as torch writes it (got '{path}')")
     whole = load(run)
     # Intervals are calibrated for both together.
-    predictor = whole if whole.beside is None else replace(whole, beside=None, calibration=None)
+    predictor = whole if whole.blend is None else replace(whole, blend=None, calibration=None)
     try:
         form = ExportForm(predictor).eval()
     except RunError as error:
         raise RunError(f"{run}: cannot be exported: {error}") from error
     about = describe(predictor)
-    if whole.beside is not None:
+    if whole.blend is not None:
         about["left_out"] = "the models beside the network and the intervals: the file holds the network alone"
     example = example_batch(predictor, sizes=(3, 4, 6))
     any_size = {name: {1 if name == "edge_index" else 0: torch.export.Dim.DYNAMIC} for name in example}

@@ -1,4 +1,4 @@
-"""A second opinion beside the network: Gaussian processes on fingerprints and descriptors, one per output."""
+"""Gaussian processes on fingerprints and descriptors, one per output, which are blended with the network."""
 
 from __future__ import annotations
 

@@ -12,14 +12,13 @@ import numpy as np
 from policylearn.data import PackedGraphs, Task, take_graphs
 from policylearn.data.packed import Array
 from policylearn.data.subset import targets_of
-from policylearn.prediction.answer import Answer, by_votes, mean_and_std
+from policylearn.prediction.answer import combine_members
 from policylearn.prediction.blend import FittedBlend, can_blend, fit_blend
 from policylearn.prediction.calibration import calibrate, measure_coverage
 from policylearn.prediction.distances import find_distances
 from policylearn.prediction.held_out import HeldOut, write_held_out
 from policylearn.prediction.predictor import Predictor
 from policylearn.prediction.scores import Scores, headline, target_scores
-from policylearn.training.evaluation import PartAnswers
 from policylearn.training.fitting import Fitted, Trained
 from policylearn.training.runs import load_run, save_metrics
 
@@ -44,7 +43,10 @@ def finish(folder: str | Path, runs: Sequence[Fitted]) -> Outcome:
     folder, members = Path(folder), [in_memory(run) for run in runs]
     first, loaded = members[0], load_run(runs[0].folder)
     task, graphs, split = loaded.facts.task, first.graphs, first.split
-    answers = {part: mean_answer([one.answers[part] for one in members]) for part in first.answers}
+    answers = {}
+    for part in first.answers:
+        said = [one.answers[part] for one in members]
+        answers[part] = combine_members([one.values for one in said], [one.picks for one in said])
     blended, left_out = None, None
     if "valid" in answers and can_blend(task, graphs, split.train):
         network = {part: one.values for part, one in answers.items()}
@@ -69,8 +71,8 @@ def finish(folder: str | Path, runs: Sequence[Fitted]) -> Outcome:
     parts = {name: HeldOut.of(name, graphs, first.answers[name].rows, answer) for name, answer in answers.items()}
     domain, others = None if known is None else known.domain, tuple(one.model.eval() for one in members[1:])
     write_held_out(folder, task, parts, domain)
-    beside = None if blended is None else blended.model
-    predictor = Predictor(loaded, first.model.eval(), others, calibration, beside, domain)
+    blend = None if blended is None else blended.model
+    predictor = Predictor(loaded, first.model.eval(), others, calibration, blend, domain)
     metrics = runs[0].metrics
     if len(runs) > 1:
         metrics = ensemble_metrics([run.metrics for run in runs], task, parts)
@@ -110,15 +112,6 @@ def in_memory(run: Fitted) -> Trained:
     if run.trained is None:
         raise ValueError(f"{run.folder}: had been finished before; 'training.reevaluation.recall' reads it back")
     return run.trained
-
-
-def mean_answer(members: Sequence[PartAnswers]) -> Answer:
-    """The mean over the members of an ensemble, with their standard deviation; of one model its own answer."""
-    if len(members) == 1:
-        return Answer(members[0].values, members[0].picks)
-    picks = [by_votes(lists) for lists in zip(*(one.picks for one in members), strict=True)]
-    values, std = mean_and_std(np.stack([one.values for one in members]))
-    return Answer(values, picks, std)
 
 
 def ensemble_metrics(members: Sequence[dict[str, Any]], task: Task, parts: dict[str, HeldOut]) -> dict[str, Any]:

@@ -82,7 +82,7 @@ class PlainForm(nn.Module):
 def check_plain(model: nn.Module) -> SubgraphGNN:
     """The model, or a `RunError` that names what it has beyond the plain form."""
     if not isinstance(model, SubgraphGNN):
-        raise RunError(f"'{type(model).__name__}' is a system of its own; models of a policy can be exported")
+        raise RunError(f"models of class '{type(model).__name__}' cannot be exported; train with --model policy-learn")
     policy = model.policy
     encoders = [model.encoder, *([policy.encoder] if isinstance(policy, LearnedPolicy) else [])]
     if model.depends_on_batch:

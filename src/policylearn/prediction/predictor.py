@@ -17,7 +17,7 @@ from policylearn.data.packed import Array
 from policylearn.data.preparation import prepare_in_order
 from policylearn.data.subset import gather
 from policylearn.data.transforms import Transform
-from policylearn.prediction.answer import Answer, by_votes, mean_and_std
+from policylearn.prediction.answer import Answer, combine_members
 from policylearn.prediction.applicability import Domain
 from policylearn.prediction.blend import Blend
 from policylearn.prediction.calibration import USUAL, Calibration
@@ -45,9 +45,9 @@ def load(run: str | Path) -> Predictor:
     with run_folder(run) as folder:
         members = load_members(folder)
         first, *others = (found.build() for found in members)
-        beside = (Calibration.load(folder), Blend.load(folder), Domain.load(folder))
+        stored = (Calibration.load(folder), Blend.load(folder), Domain.load(folder))
     found = replace(members[0], folder=Path(run)) if folder != Path(run) else members[0]
-    predictor = Predictor(found, first, tuple(others), *beside)
+    predictor = Predictor(found, first, tuple(others), *stored)
     if predictor.depends_on_batch:
         text = batch_warning(found.folder, found.config, found.facts.evaluation_batch_size)
         warnings.warn(text, BatchWarning, stacklevel=2)
@@ -68,7 +68,7 @@ class Predictor:
         model: the trained model, in evaluation mode.
         others: the other members of an ensemble.
         calibration: what makes intervals; None where the run has none.
-        beside: models that answer beside the network; None where the run has none.
+        blend: models whose predictions are averaged with the network's; None where the run has none.
         domain: the molecules that it has learned from; None where the run has no distances to them.
     """
 
@@ -76,7 +76,7 @@ class Predictor:
     model: nn.Module
     others: tuple[nn.Module, ...] = ()
     calibration: Calibration | None = None
-    beside: Blend | None = None
+    blend: Blend | None = None
     domain: Domain | None = None
 
     @property
@@ -154,30 +154,27 @@ class Predictor:
         order = np.arange(len(graphs))
         if len(graphs) > size and not self.depends_on_batch:
             order = np.argsort(graphs.num_nodes, kind="stable")
-        picks: list[list[int]] = []
+        picks: list[list[list[int]]] = [[] for _ in self.models]
         parts: list[list[Array]] = [[] for _ in self.models]
         for batch in self.prepared_batches(graphs, size, order):
-            bags: list[list[list[int]]] = []
-            for model, part in zip(self.models, parts, strict=True):
+            for model, part, own in zip(self.models, parts, picks, strict=True):
                 outputs, selection = outputs_of(model, batch)
                 part.append(answers(outputs, self.task).cpu().numpy())
-                bags += [] if selection is None else [local_picks(selection, batch)]
-            if len(bags) > 1:
-                bags = [[by_votes(lists) for lists in zip(*bags, strict=True)]]
-            picks += bags[0] if bags else [[] for _ in range(batch.num_graphs)]
+                own += [[]] * batch.num_graphs if selection is None else local_picks(selection, batch)
         rows = gather(graphs.node_ptr, order)[0] if self.task.level == "node" else order  # of the input, by answer
-        members = np.stack([np.concatenate(part) for part in parts])[:, np.argsort(rows)]  # (members, R, outputs)
-        picks = [picks[at] for at in np.argsort(order)]
+        place, back = np.argsort(order), np.argsort(rows)
+        found = combine_members(
+            [np.concatenate(part)[back] for part in parts], [[own[at] for at in place] for own in picks]
+        )
         if "atoms" in graphs.extras:  # picks are counted in the molecules as they were given
-            atoms = graphs.extras["atoms"]
-            picks = [
-                atoms[start + np.array(own, int)].tolist() for start, own in zip(graphs.node_ptr, picks, strict=False)
+            atoms, starts = graphs.extras["atoms"], graphs.node_ptr
+            given = [
+                atoms[start + np.array(own, int)].tolist() for start, own in zip(starts, found.picks, strict=False)
             ]
-        values, std = mean_and_std(members)
-        if self.beside is not None:
-            values = self.beside.answer(values, graphs)
+            found = replace(found, picks=given)
+        values = found.values if self.blend is None else self.blend.answer(found.values, graphs)
         near = None if self.domain is None else self.domain.nearness(graphs)
-        return self.with_intervals(Answer(values, picks, std, near=near), level)
+        return self.with_intervals(replace(found, values=values, near=near), level)
 
     def with_intervals(self, answer: Answer, level: float = USUAL) -> Answer:
         """The answer with intervals or sets, where the run has calibration."""

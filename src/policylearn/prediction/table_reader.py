@@ -75,7 +75,7 @@ def open_blocks(
         open_rows(source, smiles=molecule_column(predictor, source, smiles)) as rows,
         # Closed here, and not when it is collected: then its processes end where an error leaves this block.
         closing(table_blocks(predictor, rows, workers)) as blocks,
-        threads_beside(workers),
+        limit_threads(workers),
     ):
         yield rows.header, blocks
 
@@ -88,8 +88,8 @@ def molecule_column(predictor: Predictor, source: Path, smiles: str | None) -> s
 
 
 @contextmanager
-def threads_beside(workers: int) -> Iterator[None]:
-    """A block in which the model has the threads that reading processes leave: more would wait for each other."""
+def limit_threads(workers: int) -> Iterator[None]:
+    """Limit torch to the threads that the reading processes leave, which avoids oversubscribing the cores."""
     before = torch.get_num_threads()
     torch.set_num_threads(max(1, before - workers) if workers > 1 else before)
     try:

@@ -1,4 +1,4 @@
-"""A third opinion beside network and kernel model: boosted trees on descriptors and fingerprint counts, by LightGBM.
+"""Boosted trees on descriptors and fingerprint counts (LightGBM), which are blended with the network.
 
 Trees are kept as plain arrays, so that a run folder needs neither LightGBM nor a pickle to predict.
 """

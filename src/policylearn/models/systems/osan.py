@@ -10,9 +10,16 @@ from torch import Tensor, nn
 from policylearn.bags import Graphs, Members
 from policylearn.models.protocol import AnyBatch, LossTerms, Objective, PlainModel, plain_objective
 from policylearn.models.registry import Inputs, LayerSettings, System, register
-from policylearn.models.systems.osan_networks import GINENetwork, MaskedCopies, OGBNetwork, Scorer, Set2SetNetwork
+from policylearn.models.systems.osan_networks import (
+    GINENetwork,
+    MaskedCopies,
+    OGBNetwork,
+    Scorer,
+    Set2SetNetwork,
+    keep_best,
+)
 from policylearn.nn import node_numbers, node_width, segment_log_softmax, segment_mean, segment_sum
-from policylearn.policies import Imle, keep_best, node_uniform
+from policylearn.policies import Imle, node_uniform
 from policylearn.settings.schema import AboveZero, Amount, DropShare, Positive, Seed
 
 OSANForm = Literal["zinc", "ogb", "alchemy"]
