@@ -26,6 +26,8 @@ COPIES = {
 ROOMS = ("", "data", "bags", "nn", "policies", "models", "fast", "training", "prediction", "explain", "settings")
 LINK = re.compile(r"\]\((?!https?:|mailto:|#)([^)#\s]+)(#[^)\s]*)?\)")
 FENCED = re.compile(r"(^```.*?^```[^\n]*$)", re.MULTILINE | re.DOTALL)
+SHORT_CELL, LONG_CELL = 16, 40
+"""Characters: up to so many a cell of a table is not broken, from so many on it has a least width."""
 HIDDEN = "---\nsearch:\n  exclude: true\n---\n"
 
 
@@ -61,6 +63,18 @@ def on_page_markdown(markdown: str, page: Page, **_: Any) -> str:
     parts = FENCED.split(markdown)  # code is left alone
     parts[::2] = [LINK.sub(lambda link: moved(link, here, name), part) for part in parts[::2]]
     return "".join(parts)
+
+
+def on_page_content(html: str, **_: Any) -> str:
+    """Mark short and long cells of tables, so that on a phone figures stay on one line and sentences keep a width."""
+    return re.sub(r"<(t[dh])>(.*?)</t[dh]>", sized_cell, html, flags=re.DOTALL)
+
+
+def sized_cell(cell: re.Match[str]) -> str:
+    """A cell with the class that says how much text it holds."""
+    length = len(re.sub(r"<[^>]+>", "", cell[2]))
+    kind = "short" if length <= SHORT_CELL else "long" if length >= LONG_CELL else ""
+    return f'<{cell[1]} class="{kind}">{cell[2]}</{cell[1]}>' if kind else cell[0]
 
 
 def on_post_page(output: str, **_: Any) -> str:
