@@ -60,7 +60,7 @@ class JobOutcome(Generic[SomeJob]):
         done: those that this process finished.
         found: those whose record was there.
         busy: those that another process is at.
-        left: those for which there was no time, or that were more than asked for.
+        left: those that were more than asked for.
     """
 
     done: tuple[SomeJob, ...]
@@ -151,7 +151,6 @@ def run_jobs(
     jobs: Sequence[SomeJob],
     perform: Callable[[SomeJob], Any],
     *,
-    deadline: float | None = None,
     most: int | None = None,
     wait: bool = False,
     after: Callable[[SomeJob], None] = lambda _job: None,
@@ -162,7 +161,6 @@ def run_jobs(
         ledger: where their records go.
         jobs: in the order in which to do them.
         perform: does a job and gives its record.
-        deadline: when to begin no further job, on the clock of ``time.monotonic``; None does them all.
         most: how many to do; None does them all.
         wait: whether to wait for what other processes are at, and to take it over where they die.
         after: told each job that is over, whoever did it.
@@ -178,7 +176,7 @@ def run_jobs(
         for job in waiting:
             if ledger.find(job) is not None:
                 found.append(job)
-            elif (deadline is not None and time.monotonic() >= deadline) or (most is not None and len(done) >= most):
+            elif most is not None and len(done) >= most:
                 left.append(job)
                 continue
             else:

@@ -44,6 +44,6 @@ def selection_of(settings: Mapping[str, Any]) -> Mapping[str, Any]:
     return found
 
 
-def run_ledger(root: str | Path) -> Ledger:
+def open_ledger(root: str | Path) -> Ledger:
     """A ledger of runs: records of older versions count where they mean the same."""
     return Ledger(Path(root), read=read_settings)

@@ -10,17 +10,17 @@ are those of the clock and those of all processors. The models are trained on 1,
 from __future__ import annotations
 
 import argparse
-import csv
 import os
 import statistics
 import subprocess
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import asdict
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from rdkit import Chem, rdBase
 
 from lab.bench.commands import ours, run
@@ -62,38 +62,19 @@ def different_molecules(datasets: tuple[str, ...] = DATASETS) -> Iterator[str]:
                 yield text
 
 
-def training_command(name: str, python: Path, table: Path, folder: Path) -> list[str]:
-    """How a contender's model is made."""
+def commands(name: str, python: Path, work: Path, table: Path) -> tuple[list[str], list[str]]:
+    """How a contender's model is trained, and the command that is timed."""
     program, descriptors = PEERS[name]
+    train, model, output = str(work / "train.csv"), work / name, str(work / f"{name}.csv")
     if program == "policylearn":
         without = [] if descriptors else ["--data.transforms.descriptors", "null"]
-        words = ["train", str(table), "--target", "y", "--epochs", "2", "--network-only", *without]
-        return [*ours(), *words, "-o", str(folder)]
-    words = ["train", "--data-path", str(table), "--task-type", "regression", "--smiles-columns", "smiles"]
-    words += ["--target-columns", "y", "--epochs", "3", "--output-dir", str(folder)]
-    return [str(python.with_name("chemprop")), *words, *featurizers(descriptors)]
-
-
-def predict_command(name: str, python: Path, folder: Path, table: Path, output: Path) -> list[str]:
-    """The command that is timed."""
-    program, descriptors = PEERS[name]
-    if program == "policylearn":
-        return [*ours(), "predict", str(folder), str(table), "-o", str(output)]
-    model = folder / "model_0" / "best.pt"
-    words = ["predict", "--test-path", str(table), "--smiles-columns", "smiles", "--model-paths", str(model)]
-    return [str(python.with_name("chemprop")), *words, "--preds-path", str(output), *featurizers(descriptors)]
-
-
-def featurizers(descriptors: bool) -> list[str]:
-    """How chemprop is told to use descriptors."""
-    return ["--molecule-featurizers", "rdkit_2d"] if descriptors else []
-
-
-def write_rows(path: Path, header: list[str], rows: Iterable[list[str]]) -> Path:
-    """A table of rows."""
-    with path.open("w", newline="") as file:
-        csv.writer(file).writerows([header, *rows])
-    return path
+        words = ["train", train, "--target", "y", "--epochs", "2", "--network-only", *without, "-o", str(model)]
+        return [*ours(), *words], [*ours(), "predict", str(model), str(table), "-o", output]
+    chemprop = str(python.with_name("chemprop"))
+    shared = ["--smiles-columns", "smiles", *(["--molecule-featurizers", "rdkit_2d"] if descriptors else [])]
+    words = ["--data-path", train, "--task-type", "regression", "--target-columns", "y", "--epochs", "3"]
+    timed = ["--test-path", str(table), "--model-paths", str(model / "model_0" / "best.pt"), "--preds-path", output]
+    return [chemprop, "train", *shared, *words, "--output-dir", str(model)], [chemprop, "predict", *shared, *timed]
 
 
 def table(record: dict[str, Any]) -> str:
@@ -137,21 +118,23 @@ def main() -> None:
     work: Path = options.work
     work.mkdir(parents=True, exist_ok=True)
     smiles, draw, load = different_molecules(), np.random.default_rng(0), os.getloadavg()[0]
-    labelled = [[text, f"{len(text) / 10 + draw.normal():.3f}"] for text in islice(smiles, TRAINED_ON)]
-    train = write_rows(work / "train.csv", ["smiles", "y"], labelled)
-    rows = [[text] for text in islice(smiles, options.molecules)]
-    data = write_rows(work / "molecules.csv", ["smiles"], rows)
-    described = write_rows(work / "described.csv", ["smiles"], rows[: options.described])
-    for name in PEERS:
+    train = pd.DataFrame({"smiles": list(islice(smiles, TRAINED_ON))})
+    train["y"] = [f"{len(text) / 10 + draw.normal():.3f}" for text in train["smiles"]]
+    train.to_csv(work / "train.csv", index=False)
+    data, described = work / "molecules.csv", work / "described.csv"
+    rows = pd.DataFrame({"smiles": list(islice(smiles, options.molecules))})
+    rows.to_csv(data, index=False)
+    rows[: options.described].to_csv(described, index=False)
+    timed = {}
+    for name, (_, descriptors) in PEERS.items():
+        training, timed[name] = commands(name, options.python, work, described if descriptors else data)
         if not (work / name).exists():
-            subprocess.run(training_command(name, options.python, train, work / name), check=True)
+            subprocess.run(training, check=True)
     costs: dict[str, list[dict[str, Any]]] = {name: [] for name in PEERS}
     counts = f"--molecules {options.molecules} --described {options.described} --rounds {options.rounds}"
     for _ in range(options.rounds):
-        for name, (_, descriptors) in PEERS.items():
-            output = work / f"{name}.csv"
-            source = described if descriptors else data
-            cost = run(predict_command(name, options.python, work / name, source, output), output)
+        for name in PEERS:
+            cost = run(timed[name], work / f"{name}.csv")
             print(name, cost, flush=True)
             costs[name].append(asdict(cost))
         # Kept round by round: a run of hours may be cut short.

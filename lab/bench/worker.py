@@ -11,6 +11,7 @@ import os
 import select
 import subprocess
 import sys
+from collections.abc import Mapping
 from types import TracebackType
 from typing import Any
 
@@ -40,15 +41,16 @@ class Worker:
         spec: what it builds.
         tight: give freed tensors back to the system at once, for peak memory: by default the C library keeps those
             below 32 MiB, and small models would look larger than they are.
+        variables: of the environment of the process, such as PYTHONPATH.
     """
 
-    def __init__(self, spec: StepSpec, *, tight: bool = False) -> None:
+    def __init__(self, spec: StepSpec, *, tight: bool = False, variables: Mapping[str, str] | None = None) -> None:
         self.spec = spec
         self.most_bytes = int(MEMORY_SHARE * psutil.virtual_memory().available)
         words = [sys.executable, "-m", "lab.bench.worker", msgspec.json.encode(spec).decode()]
-        variables = os.environ | ({"MALLOC_MMAP_THRESHOLD_": str(64 * 1024)} if tight else {})
+        environment = os.environ | dict(variables or {}) | ({"MALLOC_MMAP_THRESHOLD_": str(64 * 1024)} if tight else {})
         pipe = subprocess.PIPE
-        self.process = subprocess.Popen(words, stdin=pipe, stdout=pipe, text=True, env=variables)
+        self.process = subprocess.Popen(words, stdin=pipe, stdout=pipe, text=True, env=environment)
 
     def __enter__(self) -> Worker:
         return self

@@ -115,15 +115,10 @@ def check_variant(comparison: Comparison, name: str) -> str:
     return name
 
 
-def jobs_of(comparison: Comparison, epochs: Mapping[tuple[str, str], int] | None = None) -> list[CompareJob]:
-    """Every training, seed by seed, so that what is done first can be compared first.
-
-    Args:
-        comparison: what is compared.
-        epochs: of each dataset and variant, where they are to have equal processor time; None takes the settings'.
-    """
+def jobs_of(comparison: Comparison) -> list[CompareJob]:
+    """Every training, seed by seed, so that what is done first can be compared first."""
     return [
-        _job(comparison, data, variant, seed, (epochs or {}).get((data, variant)))
+        _job(comparison, data, variant, seed)
         for place, seed in enumerate(comparison.seeds)
         for data, own in comparison.data.items()
         if place < own.get("seeds", len(comparison.seeds))
@@ -131,10 +126,9 @@ def jobs_of(comparison: Comparison, epochs: Mapping[tuple[str, str], int] | None
     ]
 
 
-def _job(comparison: Comparison, data: str, variant: str, seed: int, epochs: int | None) -> CompareJob:
+def _job(comparison: Comparison, data: str, variant: str, seed: int) -> CompareJob:
     said: dict[str, Any] = {} if comparison.recipe is None else {"recipe": comparison.recipe}
-    last = {"fit.seed": seed} | ({} if epochs is None else {"fit.epochs": epochs})
-    for settings in (comparison.settings, comparison.data[data], comparison.variants[variant], last):
+    for settings in (comparison.settings, comparison.data[data], comparison.variants[variant], {"fit.seed": seed}):
         own = {SHORT_FOR.get(key, key): value for key, value in settings.items() if key != "seeds"}
         said = merged(said, nested(own))
     config = run_config(data.replace("{seed}", str(seed)), said, source=f"{comparison.name}, variant '{variant}'")

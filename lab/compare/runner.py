@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
-import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -14,17 +12,14 @@ import lightning
 from lab.compare.plan import CompareJob, Comparison, jobs_of, label_of
 from lab.errors import save_errors
 from lab.ledger import JobOutcome, Ledger, read_record, run_jobs
-from lab.settings import run_ledger
-from policylearn.data.atomic import write_text
-from policylearn.settings import DataConfig, with_setting
+from lab.settings import open_ledger
+from policylearn.settings import DataConfig
 from policylearn.settings.provenance import commit, describe_machine, versions
 from policylearn.settings.run_files import HISTORY
 from policylearn.training import Source, load_source
 from policylearn.training.fitting import describe_dataset
 from policylearn.training.folds import read_curve, train
 
-PROBE_EPOCHS = 2
-PROBE = "probe.json"
 CallbacksOf = Callable[[CompareJob], Sequence[lightning.Callback]]
 
 
@@ -61,8 +56,6 @@ def run_comparison(
     folder: str | Path,
     runs: str | Path,
     *,
-    equal_seconds: bool = False,
-    deadline: float | None = None,
     callbacks_of: CallbacksOf = lambda _job: (),
     after: Callable[[CompareJob], None] = lambda _job: None,
 ) -> JobOutcome[CompareJob]:
@@ -72,31 +65,25 @@ def run_comparison(
         comparison: what is compared.
         folder: where the records go.
         runs: where the run folders go; a training that was stopped continues from there.
-        equal_seconds: give every variant the processor time of the reference, instead of equal passes over the data.
-        deadline: see `run_jobs`.
         callbacks_of: of each training.
         after: told each job that is over.
     """
     folder, runs = Path(folder), Path(runs)
-    ledger = run_ledger(folder)
-    epochs = equal_cost(comparison, folder, runs) if equal_seconds else None
+    ledger = open_ledger(folder)
     return run_jobs(
         ledger,
-        jobs_of(comparison, epochs),
+        jobs_of(comparison),
         lambda job: perform(job, runs, callbacks_of(job), ledger),
-        deadline=deadline,
         after=after,
     )
 
 
-def perform(
-    job: CompareJob, runs: Path, callbacks: Sequence[lightning.Callback] = (), ledger: Ledger | None = None
-) -> CompareRecord:
+def perform(job: CompareJob, runs: Path, callbacks: Sequence[lightning.Callback], ledger: Ledger) -> CompareRecord:
     """Train, and say all about it; the errors of graphs go beside the record in the ledger."""
     folder, source = runs / job.record, load(job.config.data)
     done = train(job.config, source, folder, resume=folder.exists(), callbacks_of=lambda _title: callbacks)
     metrics = done.metrics
-    if ledger is not None and len(done.runs) == 1:
+    if len(done.runs) == 1:
         save_errors(ledger.path(job), source.dataset.task, done.runs[0])
     return CompareRecord(
         data=label_of(job.data),
@@ -129,31 +116,6 @@ def load(config: DataConfig) -> Source:
         _LOADED.clear()
         _LOADED[key] = load_source(config)
     return _LOADED[key]
-
-
-def equal_cost(comparison: Comparison, folder: Path, runs: Path) -> dict[tuple[str, str], int]:
-    """Epochs of each dataset and variant that take the processor time of the reference's.
-
-    Measured once by short trainings with the first seed, and kept in the folder.
-    """
-    path = folder / PROBE
-    known: dict[str, float] = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
-    jobs = {(job.data, job.variant): job for job in jobs_of(replace(comparison, seeds=comparison.seeds[:1]))}
-    for (data, variant), job in jobs.items():
-        key = f"{label_of(data)}/{variant}"
-        if key not in known:
-            short = replace(job, config=with_setting(job.config, "fit.epochs", PROBE_EPOCHS))
-            known[key] = perform(short, runs / "probe").cpu_seconds / PROBE_EPOCHS
-            write_text(path, json.dumps(known, indent=2) + "\n")
-    return {
-        (data, variant): epochs_for(known, label_of(data), variant, comparison.reference, job.config.fit.epochs)
-        for (data, variant), job in jobs.items()
-    }
-
-
-def epochs_for(seconds: Mapping[str, float], data: str, variant: str, reference: str, epochs: int) -> int:
-    """How many epochs of a variant take the time of this many of the reference's."""
-    return max(1, math.floor(epochs * seconds[f"{data}/{reference}"] / seconds[f"{data}/{variant}"] + 0.5))
 
 
 def load_records(folder: str | Path) -> list[CompareRecord]:

@@ -84,7 +84,9 @@ class StrataPlan:
         """Read ``largest_ring:6`` or ``nodes:20,30``; a value that equals a cut belongs below it."""
         name, _, cuts = text.partition(":")
         if name not in PROPERTIES:
-            raise ConfigError(f"there is no property '{name}'; {hint(name, PROPERTIES, f'give {_names()}')}")
+            raise ConfigError(
+                f"there is no property '{name}'; {hint(name, PROPERTIES, 'give ' + ', '.join(PROPERTIES))}"
+            )
         try:
             found = tuple(sorted(float(cut) for cut in cuts.split(",")))
         except ValueError:
@@ -97,10 +99,6 @@ class StrataPlan:
         for low, high in pairwise(edges):
             said = f"{self.name} <= {high:g}" if low == -np.inf else f"{low:g} < {self.name}"
             yield said + (f" <= {high:g}" if -np.inf < low and high < np.inf else ""), (values > low) & (values <= high)
-
-
-def _names() -> str:
-    return ", ".join(PROPERTIES)
 
 
 def stratified(records: Sequence[CompareRecord], reference: str, plans: Sequence[StrataPlan]) -> str:

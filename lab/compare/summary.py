@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -46,11 +46,11 @@ class VariantRow:
     error: float
     valid: float
     cpu_seconds: float
-    difference: float | None = None
-    difference_error: float = math.nan
-    pairs: int = 0
-    needed: int | None = None
-    graph_error: float | None = None
+    difference: float | None
+    difference_error: float
+    pairs: int
+    needed: int | None
+    graph_error: float | None
 
     @property
     def clear(self) -> bool:
@@ -81,28 +81,23 @@ def summarise(records: Sequence[CompareRecord], reference: str) -> list[VariantR
 def _row(records: Sequence[CompareRecord], base: Mapping[int, CompareRecord]) -> VariantRow:
     first = records[0]
     values = np.array([record.test for record in records])
-    row = VariantRow(
-        first.data,
-        first.variant,
-        first.metric,
-        len(values),
-        float(values.mean()),
-        standard_error(values),
-        float(np.mean([record.valid for record in records])),
-        float(np.mean([record.cpu_seconds for record in records])),
-    )
-    sign = 1 if first.higher_is_better else -1
     pairs = [(record, base[record.seed]) for record in records if record.seed in base]
-    if not pairs:
-        return row
+    sign = 1 if first.higher_is_better else -1
     gains = np.array([sign * (ours.test - theirs.test) for ours, theirs in pairs])
     error = standard_error(gains)
     spread = error * math.sqrt(len(gains))
-    return replace(
-        row,
-        difference=float(gains.mean()),
+    return VariantRow(
+        first.data,
+        first.variant,
+        first.metric,
+        seeds=len(values),
+        mean=float(values.mean()),
+        error=standard_error(values),
+        valid=float(np.mean([record.valid for record in records])),
+        cpu_seconds=float(np.mean([record.cpu_seconds for record in records])),
+        difference=float(gains.mean()) if pairs else None,
         difference_error=error,
-        pairs=len(gains),
+        pairs=len(pairs),
         needed=None if math.isnan(spread) else math.ceil((CLEAR * spread / RESOLVED) ** 2),
         graph_error=paired_error(first.metric, [(ours.file, theirs.file) for ours, theirs in pairs]),
     )

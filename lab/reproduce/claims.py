@@ -8,14 +8,7 @@ from dataclasses import dataclass
 
 from lab.reproduce.declaration import Cell, Table
 from lab.reproduce.summary import Groups, RunGroup, alike, difference
-
-ORDER = "random picks beat none, learned ones beat random: GIN / Random T=2 / Policy-learn T=2"
-NEAR_FULL = "learned picks come near all copies: Full / Policy-learn T=5"
-COST = "and take a fraction of the time: Full / Policy-learn T=2, ms"
-CSL = "CSL: marks tell apart what message passing cannot: GIN / Random T=2 / Policy-learn T=2"
-EXP = "EXP: learned marks always do, random ones do not: GIN / Random T=2 / Policy-learn T=2"
-COUNTING = "counting: learned picks beat random ones: GIN / Random T=5 / Policy-learn T=5"
-GIN, RANDOM, LEARNED, FULL = "gin", "random-t2", "learned-t2", "full"
+from lab.reproduce.tables import PAPER
 
 
 @dataclass(frozen=True)
@@ -28,29 +21,16 @@ class Claim:
     rows: tuple[str, ...]
 
 
-CLAIMS = (
-    *(Claim(ORDER, "ogb", name, (GIN, RANDOM, LEARNED)) for name in ("molesol", "molbace", "molhiv", "moltox21")),
-    Claim(ORDER, "zinc", "zinc", (GIN, RANDOM, LEARNED)),
-    Claim(ORDER, "reddit", "reddit-binary", (GIN, RANDOM, LEARNED)),
-    Claim(NEAR_FULL, "ogb", "molesol", (FULL, "learned-t5")),
-    Claim(NEAR_FULL, "zinc", "zinc", (FULL, "learned-t5")),
-    Claim(COST, "zinc-timing", "train", (FULL, LEARNED)),
-    Claim(COST, "zinc-timing", "test", (FULL, LEARNED)),
-    Claim(CSL, "expressivity", "csl", (GIN, RANDOM, LEARNED)),
-    Claim(EXP, "expressivity", "exp", (GIN, RANDOM, LEARNED)),
-    *(
-        Claim(COUNTING, "counting", name, (GIN, "random-t5", "learned-t5"))
-        for name in ("triangle", "tailed-triangle", "star", "cycle4")
-    ),
+CLAIMS = tuple(
+    Claim(one["text"], table, column, tuple(one["rows"]))
+    for one in PAPER["claims"]
+    for table, column in map(str.split, one["cells"])
 )
 
 
 def claim_line(claim: Claim, table: Table, groups: Groups) -> list[str]:
     """What the paper has, what we have, and the command, as cells of a table."""
-    cells = [
-        next(cell for cell in table.cells() if (cell.column.slug, cell.row.slug) == (claim.column, slug))
-        for slug in claim.rows
-    ]
+    cells = [table.cell(claim.column, slug) for slug in claim.rows]
     data = f"[{claim.column}](#{table.name})"
     printed = " / ".join(cell.printed.text.split("±")[0] for cell in cells)
     command = f"`{table.name} --columns {claim.column} --rows {' '.join(claim.rows)}`"

@@ -214,6 +214,10 @@ class Table:
         """The paper's rows, then our variants."""
         return self.rows + self.variants
 
+    def cell(self, column: str, row: str) -> Cell:
+        """The cell of a column and a row, by their slugs."""
+        return next(cell for cell in self.cells() if (cell.column.slug, cell.row.slug) == (column, row))
+
     def cells(self) -> Iterator[Cell]:
         """All cells, column by column."""
         for at, column in enumerate(self.columns):

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
 from lab.reproduce.claims import budget, shown
 from lab.reproduce.declaration import Cell, Table
 from lab.reproduce.summary import Groups, RunGroup, alike
 
-MARKS = ("<!-- picks -->\n", "<!-- /picks -->")
 COLUMNS = (
     ("expressivity", "csl", 2),
     ("expressivity", "exp", 2),
@@ -19,13 +17,6 @@ COLUMNS = (
 )
 """Table, column and T."""
 PARTS = {False: "*the graph alone*", True: "*with walk encodings or descriptors*"}
-
-
-def write_picks(readme: Path, tables: Mapping[str, Table], groups: Groups) -> None:
-    """Put the table between the marks of a page."""
-    before, rest = readme.read_text(encoding="utf-8").split(MARKS[0], 1)
-    after = rest.split(MARKS[1], 1)[1]
-    readme.write_text(f"{before}{MARKS[0]}{picks_table(tables, groups)}\n{MARKS[1]}{after}", encoding="utf-8")
 
 
 def picks_table(tables: Mapping[str, Table], groups: Groups) -> str:
@@ -38,10 +29,7 @@ def picks_table(tables: Mapping[str, Table], groups: Groups) -> str:
         lines.append(f"| {title} | | | | | |")
         for name, column, picks in COLUMNS:
             slugs = ("gin", f"random-t{picks}", f"learned-t{picks}", "full")
-            cells = [
-                next(one for one in tables[name].cells() if (one.column.slug, one.row.slug) == (column, slug))
-                for slug in slugs
-            ]
+            cells = [tables[name].cell(column, slug) for slug in slugs]
             own = [[one for one in groups.get(cell.experiment, []) if is_helped(one) == helped] for cell in cells]
             best = max(alike(own), alike(own[:3]), key=lambda found: [group.rank[:3] for group in found[:3]])
             if best:

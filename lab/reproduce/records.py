@@ -10,7 +10,7 @@ from typing import Any
 from lab.ledger import Ledger, read_record
 from lab.reproduce.declaration import Experiment, Repeat
 from lab.reproduce.plan import ESTIMATOR, REPEATED, Job
-from lab.settings import read_settings, run_ledger
+from lab.settings import read_settings
 
 RUNS = "runs"
 NAMES = re.compile(r"(seed|fold|round)\d+-[0-9a-f]{8}\.json")
@@ -72,11 +72,6 @@ class Record:
         experiment, config = dict(content.pop("experiment")), read_settings(content.pop("config"))
         settings = tuple((key, value) for key, value in experiment.pop("settings"))
         return cls(experiment=Experiment(**experiment, settings=settings), config=config, **content)
-
-
-def open_ledger(root: str | Path) -> Ledger:
-    """The ledger of a results folder: ``<root>/<dataset>/<experiment>/<repeat><number>-<hash>.json``."""
-    return run_ledger(root)
 
 
 def load_records(ledger: Ledger) -> list[Record]:

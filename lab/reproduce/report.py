@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from lab.ledger import Ledger, LedgerError
+from lab.pages import replace_between
 from lab.reproduce.claims import CLAIMS, claim_line, shown
 from lab.reproduce.comparisons import COMPARE, take_over
 from lab.reproduce.declaration import ABSENT, Cell, Experiment, Table
-from lab.reproduce.picks import write_picks
+from lab.reproduce.picks import picks_table
 from lab.reproduce.plan import command_of
 from lab.reproduce.records import Record, load_records
 from lab.reproduce.summary import Groups, RunGroup, group_records, verdict
@@ -52,7 +53,8 @@ def write_report(ledger: Ledger, tables: Sequence[Table]) -> Path:
     write_text(path, make_report(records, tables, ledger.root.name))
     readme = path.with_name("README.md")
     if readme.is_file():
-        write_picks(readme, {table.name: table for table in tables}, group_records(records))
+        picks = picks_table({table.name: table for table in tables}, group_records(records))
+        replace_between(readme, "<!-- picks -->\n", f"{picks}\n", "<!-- /picks -->")
     return path
 
 

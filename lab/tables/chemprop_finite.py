@@ -8,21 +8,20 @@ which chemprop takes for 0 as it does with any missing descriptor; everything el
 
 from __future__ import annotations
 
-import csv
 import os
 import sys
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 
-from lab.tables.descriptors import describe
+from lab.tables.boosting import describe
 
 
 def main() -> None:
     """Describe the molecules, then train."""
     table, folder, *arguments = sys.argv[1:]
-    with Path(table).open(encoding="utf-8", newline="") as file:
-        values = describe([row["smiles"] for row in csv.DictReader(file)])
+    values = describe(pd.read_csv(table)["smiles"])
     values[np.abs(values) > np.finfo(np.float32).max] = np.nan  # chemprop trains in single precision
     path = Path(folder) / "descriptors.npz"
     np.savez(path, values)

@@ -8,51 +8,47 @@ lab/comparisons/kept.yaml`` then trains on them.
 
 from __future__ import annotations
 
-import csv
 import random
 import sys
 from pathlib import Path
 
+import pandas as pd
 from rdkit import Chem
 from rdkit.Chem.Scaffolds import MurckoScaffold
 
-from lab.tables.splits import TABLES
+from lab.tables.splits import TABLES, read_rows
 
 PART = 9
 """One row in so many validates: a tenth of what splits of 80, 10 and 10 % leave without the test rows."""
 LARGEST = 4
 """A scaffold with more than a fourth of that part stays in training."""
 
-Row = dict[str, str]
 
-
-def inner_split(rows: list[Row], seed: int, *, by_scaffold: bool) -> list[Row]:
+def inner_split(rows: pd.DataFrame, seed: int, *, by_scaffold: bool) -> pd.DataFrame:
     """The rows without the test part, each with its new part."""
-    known = [row for row in rows if row["split"] != "test"]
-    train = [at for at, row in enumerate(known) if row["split"] == "train"]
+    known = rows[rows["split"] != "test"].reset_index(drop=True)
+    train = known.index[known["split"] == "train"].tolist()
     draw, count = random.Random(seed), len(train) // PART
-    chosen = chosen_scaffolds(known, train, draw, count) if by_scaffold else set(draw.sample(train, count))
-    return [row | {"split": _part(row["split"], at in chosen)} for at, row in enumerate(known)]
+    smiles = known["smiles"][train]
+    chosen = chosen_scaffolds(smiles, draw, count) if by_scaffold else draw.sample(train, count)
+    known["split"] = known["split"].map({"val": "test", "train": "train"})
+    known.loc[chosen, "split"] = "val"
+    return known
 
 
-def chosen_scaffolds(rows: list[Row], train: list[int], draw: random.Random, count: int) -> set[int]:
+def chosen_scaffolds(smiles: pd.Series[str], draw: random.Random, count: int) -> list[int]:
     """Rows of scaffolds that are drawn until there are so many of them."""
     groups: dict[str, list[int]] = {}
-    for at in train:
-        readable = Chem.MolFromSmiles(rows[at]["smiles"]) is not None
-        scaffold = MurckoScaffold.MurckoScaffoldSmiles(rows[at]["smiles"]) if readable else ""  # type: ignore[no-untyped-call]
-        groups.setdefault(scaffold, []).append(at)
+    for row, text in smiles.items():
+        readable = Chem.MolFromSmiles(text) is not None
+        groups.setdefault(MurckoScaffold.MurckoScaffoldSmiles(text) if readable else "", []).append(row)  # type: ignore[no-untyped-call]
     names = sorted(groups)
     draw.shuffle(names)
-    chosen: set[int] = set()
+    chosen: list[int] = []
     for name in names:
         if len(groups[name]) <= count // LARGEST and len(chosen) + len(groups[name]) <= count:
-            chosen |= set(groups[name])
+            chosen += groups[name]
     return chosen
-
-
-def _part(before: str, chosen: bool) -> str:
-    return "test" if before == "val" else "val" if chosen else "train"
 
 
 def main(splits: Path, folder: Path) -> None:
@@ -60,14 +56,9 @@ def main(splits: Path, folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     for table in TABLES.values():
         for path in sorted(splits.glob(f"{table.name}-*.csv")):
-            with path.open(newline="", encoding="utf-8") as file:
-                rows = list(csv.DictReader(file))
             seed = int(path.stem.rsplit("-", 1)[1])
-            inner = inner_split(rows, seed, by_scaffold=table.name != "freesolv")
-            with (folder / path.name).open("w", newline="", encoding="utf-8") as file:
-                writer = csv.DictWriter(file, list(inner[0]))
-                writer.writeheader()
-                writer.writerows(inner)
+            inner = inner_split(read_rows(path), seed, by_scaffold=table.name != "freesolv")
+            inner.to_csv(folder / path.name, index=False)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """Fifteen assays of MoleculeACE beside thirty published methods: ``python -m lab.tables.moleculeace run``.
 
-``run`` trains with the defaults on the benchmark's split and keeps a record per assay. ``inner`` decides between
-settings without a look at a test row: the training rows are cut again, four fifths to learn from. ``table`` shows both.
+``run`` trains with the defaults on the benchmark's split and keeps a record per assay; ``table`` writes the page.
+`lab.tables.decide` chooses settings, on training rows alone.
 The tables are read from ``POLICYLEARN_DATA/tables/moleculeace`` (``pip download MoleculeACE`` has them); they are CC
 BY-SA data from ChEMBL and not part of this repository.
 """
@@ -9,209 +9,140 @@ BY-SA data from ChEMBL and not part of this repository.
 from __future__ import annotations
 
 import argparse
-import csv
 import json
 import os
 import resource
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
-from policylearn.data import data_root, read_table
-from policylearn.data.transforms.descriptors import Descriptors
-from policylearn.data.transforms.fingerprint import Fingerprint
-from policylearn.prediction.kernel_model import fit_kernel_model
+from lab.pages import replace_between
+from lab.tables.splits import read_rows
+from policylearn.data import data_root
 from policylearn.settings.provenance import commit, describe_machine
 
 RECORDS = Path("results/moleculeace")
 PEERS = {"CheMeleon": "CheMeleon (foundation model)", "SVM+ECFP": "SVM on ECFP"}
 """Methods that the picture shows, with what they are called there."""
-KINDS = (
-    ("morgan",),
-    ("morgan", "atom_pair"),
-    ("morgan", "atom_pair", "torsion"),
-    ("morgan", "feature", "atom_pair", "torsion", "path"),
-)
-"""Fingerprints that were compared for the kernel model."""
 PAGE, PICTURE = Path("docs/assays.md"), Path("docs/pictures/assays.png")
-Row = dict[str, str]
 
 
-def tables() -> dict[str, Path]:
-    """The assays by name."""
+def tables() -> list[Path]:
+    """The assays, the smallest first."""
     folder = data_root() / "tables" / "moleculeace"
-    found = {path.stem: path for path in sorted(folder.glob("CHEMBL*.csv"))}
+    found = sorted(folder.glob("CHEMBL*.csv"), key=lambda path: path.stat().st_size)
     if not found:
         raise SystemExit(f"{folder}: holds no assays; 'pip download MoleculeACE' has them as CSV files")
     return found
 
 
-def read(path: Path) -> list[Row]:
-    with path.open(newline="", encoding="utf-8") as file:
-        return list(csv.DictReader(file))
+def train(
+    rows: pd.DataFrame, targets: Sequence[str], words: Sequence[str], cache: Path | None = None
+) -> tuple[dict[str, Any], pd.DataFrame]:
+    """Train by the command in a process of its own.
 
+    Args:
+        rows: of the table, with their part in the column ``split``.
+        targets: columns to predict.
+        words: further options of ``policylearn train``.
+        cache: folder that keeps descriptors from run to run; None computes them anew.
 
-def write(path: Path, rows: Sequence[Row]) -> Path:
-    with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, list(rows[0]))
-        writer.writeheader()
-        writer.writerows(rows)
-    return path
-
-
-def inner_rows(rows: Sequence[Row], seed: int) -> list[Row]:
-    """The training rows alone, a fifth of them as the test part."""
-    train = [row for row in rows if row["split"] == "train"]
-    held = set(np.random.default_rng(seed).permutation(len(train))[: len(train) // 5].tolist())
-    return [row | {"split": "test" if at in held else "train"} for at, row in enumerate(train)]
-
-
-def train(rows: Sequence[Row], words: Sequence[str]) -> dict[str, Any]:
-    """Train in a process of its own; the figures, with the cliffs' and the processor seconds of all of it."""
+    Returns:
+        What to keep of any run (its test metric, the figures of each model alone, processor seconds, where it ran) and
+        the predictions of the test rows.
+    """
     with tempfile.TemporaryDirectory() as name:
-        table, run = write(Path(name) / "table.csv", rows), Path(name) / "run"
-        command = ["-m", "policylearn", "train", str(table), "--target", "y", "--data.split_column", "split"]
+        table, run = Path(name) / "table.csv", Path(name) / "run"
+        rows.to_csv(table, index=False)
+        command = ["-m", "policylearn", "train", str(table), "--target", *targets, "--data.split_column", "split"]
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
         subprocess.run(
             [sys.executable, *command, "-o", str(run), *words],
             check=True,
-            env=os.environ | {"XDG_CACHE_HOME": name},  # nothing is ready from an earlier run
+            env=os.environ | {"XDG_CACHE_HOME": str(cache or name)},
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         metrics = json.loads((run / "metrics.json").read_text(encoding="utf-8"))
-        answers = [row for row in read(run / "predictions.csv") if row["part"] == "test"]
-    cliff = [float(rows[int(row["graph"])]["cliff_mol"]) > 0 for row in answers]
-    error = np.array([float(row["predicted_y"]) - float(row["true_y"]) for row in answers])
-    inside = np.array([float(row["lower_y"]) <= float(row["true_y"]) <= float(row["upper_y"]) for row in answers])
+        answers = pd.read_csv(run / "predictions.csv").query("part == 'test'")
     spent = (after.ru_utime + after.ru_stime) - (before.ru_utime + before.ru_stime)
     return {
-        "rmse": float(np.sqrt((error**2).mean())),
-        "cliff_rmse": float(np.sqrt((error[cliff] ** 2).mean())) if any(cliff) else None,
-        "coverage": float(inside.mean()),
-        "cliff_coverage": float(inside[cliff].mean()) if any(cliff) else None,
+        "score": metrics["test"],
+        "metric": metrics["metric"],
         **{name: metrics.get(name) for name in ("alone", "shares")},
         "rows": len(answers),
         "cpu_seconds": round(spent, 1),
-        "command": f"python -m lab.tables.moleculeace run {' '.join(words)}".strip(),
+        "words": list(words),
         "commit": commit(),
         "machine": describe_machine(),
+    }, answers
+
+
+def assay_figures(rows: pd.DataFrame, answers: pd.DataFrame) -> dict[str, Any]:
+    """Errors and coverage of all test rows and of the activity cliffs."""
+    cliff = (rows["cliff_mol"].astype(float) > 0).to_numpy()[answers["graph"]]
+    squares = (answers["predicted_y"] - answers["true_y"]) ** 2
+    inside = answers["true_y"].between(answers["lower_y"], answers["upper_y"])
+    return {
+        "rmse": float(np.sqrt(squares.mean())),
+        "cliff_rmse": float(np.sqrt(squares[cliff].mean())) if cliff.any() else None,
+        "coverage": float(inside.mean()),
+        "cliff_coverage": float(inside[cliff].mean()) if cliff.any() else None,
     }
 
 
-def record(folder: Path, name: str, rows: Sequence[Row], words: Sequence[str]) -> None:
-    """Train unless that was done before, and keep the record."""
-    path = folder / f"{name}.json"
-    if path.exists():
-        return
-    found = train(rows, words)
-    folder.mkdir(parents=True, exist_ok=True)
+def keep(path: Path, found: dict[str, Any]) -> None:
+    """Write the record of a run."""
+    path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
-    print(f"{folder.name} {name}: {found['rmse']:.4f}, {found['cpu_seconds']:.0f} s of a core", flush=True)
+    print(f"{path.parent.name} {path.stem}: {found['score']:.4f}, {found['cpu_seconds']:.0f} s of a core", flush=True)
 
 
-def load(folder: Path) -> dict[str, dict[str, Any]]:
-    """The records of one setting, by assay."""
-    return {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in sorted(folder.glob("*.json"))}
+def load(folder: Path) -> pd.DataFrame:
+    """The records of one setting, a row per assay; ``alone`` gives the test errors of each model by itself."""
+    found = {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in sorted(folder.glob("*.json"))}
+    return pd.DataFrame.from_dict(found, orient="index")
 
 
-def paired(better: Iterable[float], than: Iterable[float]) -> str:
-    """How much lower the first errors are, in the mean over assays."""
-    gain = np.array(list(than)) - np.array(list(better))
-    return f"{gain.mean():+.4f} ± {gain.std(ddof=1) / np.sqrt(len(gain)):.4f}"
-
-
-def decision_table(folder: Path) -> str:
-    """The settings that were compared on inner splits, beside the first."""
-    settings = {one.name: load(one) for one in sorted(folder.iterdir())}
-    base = "default" if "default" in settings else next(iter(settings))
-    lines = [
-        "| setting | assays | RMSE | network alone | kernel alone | trees alone | better than the default by | core s |"
-    ]
-    lines.append("|---|---|---|---|---|---|---|---|")
-    for name, found in settings.items():
-        both = sorted(set(found) & set(settings[base]))
-        alone = [
-            [found[one]["alone"][which]["test"] for one in both if which in found[one]["alone"]]
-            for which in ("network", "kernel", "trees")
-        ]
-        gain = (
-            "-"
-            if name == base
-            else paired((found[one]["rmse"] for one in both), (settings[base][one]["rmse"] for one in both))
-        )
-        mean, seconds = (np.mean([found[one][key] for one in both]) for key in ("rmse", "cpu_seconds"))
-        figures = [f"{np.mean(one):.4f}" if one else "" for one in ([mean], *alone)]
-        lines.append("| " + " | ".join([name, str(len(both)), *figures, gain, f"{seconds:.0f}"]) + " |")
-    return "\n".join(lines)
-
-
-def test_table(folder: Path, published: Sequence[Row]) -> str:
+def test_table(ours: pd.DataFrame, published: pd.DataFrame) -> str:
     """Ours beside the published methods, on the test rows."""
-    ours = load(folder)
-    figures: dict[str, dict[str, dict[str, float]]] = {}
-    for row in published:
-        if row["assay"] in ours:
-            figures.setdefault(row["method"], {})[row["assay"]] = {
-                key: float(row[key]) for key in ("rmse", "cliff_rmse") if row[key]
-            }
-    whole = {method: found for method, found in figures.items() if len(found) == len(ours)}
-    mean = {method: np.mean([one["rmse"] for one in found.values()]) for method, found in whole.items()}
-    own = {
-        key: np.mean([one[key] for one in ours.values()]) for key in ("rmse", "cliff_rmse", "cpu_seconds", "coverage")
-    }
-    lines = ["| method | mean RMSE | on cliffs | ours is better on |", "|---|---|---|---|"]
-    lines.append(
+    theirs = published[published["assay"].isin(ours.index)]
+    methods = theirs.groupby("method")[["rmse", "cliff_rmse"]].mean()
+    methods["wins"] = (theirs["rmse"] > theirs["assay"].map(ours["rmse"])).groupby(theirs["method"]).sum()
+    whole = methods[theirs["method"].value_counts() == len(ours)].sort_values("rmse", kind="stable")
+    own = ours[["rmse", "cliff_rmse", "cpu_seconds", "coverage"]].mean()
+    lines = [
+        "| method | mean RMSE | on cliffs | ours is better on |",
+        "|---|---|---|---|",
         f"| **policylearn, defaults** ({own['cpu_seconds']:.0f} core s per assay) | **{own['rmse']:.3f}**"
-        f" | **{own['cliff_rmse']:.3f}** | |"
-    )
-    for method in sorted(whole, key=lambda one: mean[one]):
-        wins = sum(ours[assay]["rmse"] < one["rmse"] for assay, one in whole[method].items())
-        cliffs = [one["cliff_rmse"] for one in whole[method].values() if "cliff_rmse" in one]
-        lines.append(f"| {method} | {mean[method]:.3f} | {np.mean(cliffs):.3f} | {wins} of {len(ours)} |")
+        f" | **{own['cliff_rmse']:.3f}** | |",
+    ]
+    for method, one in whole.iterrows():
+        lines.append(f"| {method} | {one['rmse']:.3f} | {one['cliff_rmse']:.3f} | {one['wins']:.0f} of {len(ours)} |")
     lines.append(f"\n90 % intervals held {own['coverage']:.1%} of the test rows.")
     return "\n".join(lines)
 
 
-def compare_kinds(assays: dict[str, Path]) -> None:
-    """Print the kernel model's exact leave-one-out error on training rows, by the kinds of fingerprints."""
-    errors: dict[tuple[str, ...], list[float]] = {kinds: [] for kinds in KINDS}
-    for path in assays.values():
-        with tempfile.TemporaryDirectory() as name:
-            rows = [row for row in read(path) if row["split"] == "train"]
-            table = read_table(write(Path(name) / "train.csv", rows), targets="y")
-        graphs = Descriptors().fit(table.graphs)(table.graphs)
-        for kinds, found in errors.items():
-            _, left_out = fit_kernel_model(table.task, Fingerprint(kinds=kinds)(graphs), np.arange(len(graphs)))
-            found.append(float(np.sqrt(((left_out - graphs.y) ** 2).mean())))
-    for kinds, found in errors.items():
-        print(
-            f"{', '.join(kinds)}: {np.mean(found):.4f}, better than {KINDS[0][0]} by {paired(found, errors[KINDS[0]])}"
-        )
-
-
-def draw(folder: Path, published: Sequence[Row]) -> None:
+def draw(ours: pd.DataFrame, published: pd.DataFrame) -> None:
     """One dot per assay: ours against two published methods; below the line ours is better."""
     import matplotlib
 
     matplotlib.use("Agg")
     from matplotlib import pyplot
 
-    ours = {name: one["rmse"] for name, one in load(folder).items()}
     figure, axes = pyplot.subplots(figsize=(4.6, 4.4))
     for method, title in PEERS.items():
-        found = {row["assay"]: float(row["rmse"]) for row in published if row["method"] == method}
-        both = [name for name in ours if name in found]
-        wins = sum(ours[name] < found[name] for name in both)
-        axes.scatter(
-            [found[n] for n in both], [ours[n] for n in both], label=f"{title}: better on {wins} of {len(both)}"
-        )
+        theirs = published[published["method"] == method].set_index("assay")["rmse"]
+        both = pd.DataFrame({"ours": ours["rmse"], "theirs": theirs}).dropna()
+        wins = int((both["ours"] < both["theirs"]).sum())
+        axes.scatter(both["theirs"], both["ours"], label=f"{title}: better on {wins} of {len(both)}")
     ends = (0.35, 0.95)
     axes.plot(ends, ends, color="grey", linewidth=1)
     axes.set(xlabel="published method, test RMSE", ylabel="policylearn, test RMSE", xlim=ends, ylim=ends)
@@ -221,37 +152,24 @@ def draw(folder: Path, published: Sequence[Row]) -> None:
     pyplot.close(figure)
 
 
-def write_page(test: Path, inner: Path, published: Sequence[Row]) -> None:
-    """Write the tables into the page, between its markers, and draw its picture."""
-    text = PAGE.read_text(encoding="utf-8")
-    for name, table in (("test", test_table(test, published)), ("inner", decision_table(inner))):
-        before, rest = text.split(f"<!-- {name} -->", 1)
-        text = f"{before}<!-- {name} -->\n{table}\n<!-- /{name} -->{rest.split(f'<!-- /{name} -->', 1)[1]}"
-    PAGE.write_text(text, encoding="utf-8")
-    draw(test, published)
-
-
 def main() -> None:
+    """Run one action."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("action", choices=("run", "inner", "kinds", "table"))
+    parser.add_argument("action", choices=("run", "table"))
     parser.add_argument("--name", default="default", help="of the setting, under which records are kept")
-    parser.add_argument("--seed", type=int, default=0, help="of the inner split")
-    parser.add_argument("--only", nargs="*", default=None, help="some assays")
+    parser.add_argument("--only", nargs="*", default=(), help="some assays")
     options, words = parser.parse_known_args()
+    folder = RECORDS / "test" / options.name
     if options.action == "table":
-        published = read(data_root() / "tables" / "moleculeace" / "published.csv")
-        write_page(RECORDS / "test" / options.name, RECORDS / "inner", published)
+        test, published = load(folder), pd.read_csv(data_root() / "tables" / "moleculeace" / "published.csv")
+        replace_between(PAGE, "<!-- test -->\n", f"{test_table(test, published)}\n", "<!-- /test -->")
+        draw(test, published)
         return
-    if options.action == "kinds":
-        compare_kinds(tables())
-        return
-    for name, path in sorted(tables().items(), key=lambda one: one[1].stat().st_size):
-        if options.only and name not in options.only:
-            continue
-        if options.action == "run":
-            record(RECORDS / "test" / options.name, name, read(path), words)
-        else:
-            record(RECORDS / "inner" / options.name, name, inner_rows(read(path), options.seed), words)
+    for path in tables():
+        if (not options.only or path.stem in options.only) and not (folder / f"{path.stem}.json").exists():
+            rows = read_rows(path)
+            found, answers = train(rows, ["y"], words)
+            keep(folder / f"{path.stem}.json", found | assay_figures(rows, answers))
 
 
 if __name__ == "__main__":

@@ -11,7 +11,6 @@ same way, by the Python that runs this.
 from __future__ import annotations
 
 import argparse
-import csv
 import hashlib
 import json
 import os
@@ -26,8 +25,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from filelock import FileLock, Timeout
-from numpy.typing import NDArray
 from sklearn.metrics import roc_auc_score
 
 from lab.bench.machine import PROJECT, describe
@@ -35,11 +34,10 @@ from lab.tables.splits import TABLES, SplitTable, split_file
 
 RECORDS = PROJECT / "results" / "peers"
 OURS = "policylearn"
-PEERS = ("boosting", "perceptron", OURS, "chemprop", "chemprop-rdkit2d")
+PEERS = ("boosting", OURS, "chemprop", "chemprop-rdkit2d")
 FEATURES = {"chemprop": [], "chemprop-rdkit2d": ["--molecule-featurizers", "rdkit_2d"]}
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
 PACKAGES = ("chemprop", "torch", "scikit-learn", "rdkit", "numpy")
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -131,56 +129,44 @@ def run(job: PeerJob, python: Path, work: Path, where: dict[str, Any]) -> dict[s
     }
 
 
-def predictions(job: PeerJob, file: Path, out: Path, part: str) -> Array | None:
-    """What the peer wrote for a part; chemprop predicts the test rows alone.
-
-    Shapes:
-        ``(rows of the part, targets)``.
-    """
+def predictions(job: PeerJob, file: Path, out: Path, part: str) -> pd.DataFrame | None:
+    """What the peer wrote for a part, a column per target; chemprop predicts the test rows alone."""
     if job.peer not in FEATURES:
-        return np.loadtxt(out / f"{part}.csv", delimiter=",", ndmin=2)
+        return pd.read_csv(out / f"{part}.csv")
     if part == "val":
         return None
-    rows, wanted = read_rows(out / "model_0" / "test_predictions.csv"), read_rows(file, part)
-    if [row["smiles"] for row in rows] != [row["smiles"] for row in wanted]:
+    rows = pd.read_csv(out / "model_0" / "test_predictions.csv")
+    if rows["smiles"].tolist() != rows_of(file, part)["smiles"].tolist():
         raise ValueError(f"{job.peer} on {file}: its predictions are not of the {part} rows in their order")
-    return np.array([[float(row[name]) for name in job.table.targets] for row in rows])
+    return rows[list(job.table.targets)]
 
 
-def read_rows(file: Path, part: str | None = None) -> list[dict[str, str]]:
-    """The rows of a CSV, of one part where it is named."""
-    with file.open(encoding="utf-8", newline="") as lines:
-        return [row for row in csv.DictReader(lines) if part is None or row["split"] == part]
+def rows_of(file: Path, part: str) -> pd.DataFrame:
+    """The rows of one part of a split file."""
+    rows = pd.read_csv(file)
+    return rows[rows["split"] == part].reset_index(drop=True)
 
 
-def score(table: SplitTable, file: Path, part: str, predicted: Array | None) -> float | None:
+def score(table: SplitTable, file: Path, part: str, predicted: pd.DataFrame | None) -> float | None:
     """Root mean squared error, or the mean ROC-AUC over the targets that have both labels; None without predictions."""
     if predicted is None:
         return None
-    truth = np.array([[float(row[name] or "nan") for name in table.targets] for row in read_rows(file, part)])
-    if predicted.shape != truth.shape or np.isnan(predicted).any():
+    truth = rows_of(file, part)[list(table.targets)]
+    if predicted.shape != truth.shape or predicted.isna().any(axis=None):
         raise ValueError(
             f"{part} of {file}: needs predictions of shape {truth.shape} without NaN, got {predicted.shape}"
         )
     if table.kind == "regression":
-        return float(np.sqrt(np.mean((predicted - truth) ** 2)))
-    areas = [
-        roc_auc_score(labels[~np.isnan(labels)], column[~np.isnan(labels)])
-        for labels, column in zip(truth.T, predicted.T, strict=True)
-        if len(np.unique(labels[~np.isnan(labels)])) == 2
-    ]
-    return float(np.mean(areas))
+        return float(np.sqrt(np.mean((predicted - truth).to_numpy() ** 2)))
+    known = [(labels.dropna(), predicted[name]) for name, labels in truth.items()]
+    return float(np.mean([roc_auc_score(y, scores[y.index]) for y, scores in known if y.nunique() == 2]))
 
 
 def versions(python: Path) -> dict[str, str]:
     """What the environment of the peers holds."""
-    question = (
-        "import json; from importlib.metadata import distributions;"
-        " have = {one.metadata['Name'].lower(): one.version for one in distributions()};"
-        f" print(json.dumps({{p: have[p] for p in {PACKAGES} if p in have}}))"
-    )
-    answer = subprocess.run([python, "-c", question], check=True, capture_output=True, text=True).stdout
-    return {str(package): str(number) for package, number in json.loads(answer).items()}
+    words = [str(python), "-m", "pip", "list", "--format", "json"]
+    found = json.loads(subprocess.run(words, check=True, capture_output=True, text=True).stdout)
+    return {one["name"].lower(): one["version"] for one in found if one["name"].lower() in PACKAGES}
 
 
 def main() -> None:

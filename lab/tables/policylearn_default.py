@@ -10,7 +10,7 @@ import os
 import sys
 from pathlib import Path
 
-import numpy as np
+import pandas as pd
 
 from lab.tables.splits import TABLES
 
@@ -32,7 +32,8 @@ def main(file: Path, seed: str, out: Path) -> None:
         raise SystemExit(status)
     parts = read_held_out(out / "run", load_members(out / "run")[0].facts.task)
     for part, word in PARTS.items():
-        np.savetxt(out / f"{word}.csv", parts[part].answer.values, delimiter=",", fmt="%.9g")
+        answers = pd.DataFrame(parts[part].answer.values, columns=list(table.targets))
+        answers.to_csv(out / f"{word}.csv", index=False)
 
 
 if __name__ == "__main__":

@@ -8,21 +8,21 @@ seed. The split says train, val or test, which policylearn and chemprop both und
 from __future__ import annotations
 
 import argparse
-import csv
-import io
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 from rdkit import Chem, rdBase
 
 from policylearn.data import data_root
+from policylearn.data.atomic import write_text
 
-Rows = list[tuple[str, tuple[str, ...]]]
-"""SMILES and the cells of the targets."""
+Parts = dict[str, NDArray[Any]]
+"""The rows of each part."""
 
 
 @dataclass(frozen=True)
@@ -57,14 +57,16 @@ TABLES = {
 """Cheap ones first."""
 
 
+def read_rows(path: Path) -> pd.DataFrame:
+    """A CSV with its cells as they are written."""
+    return pd.read_csv(path, dtype=str, keep_default_na=False)
+
+
 def split_file(folder: Path, table: SplitTable, seed: int) -> Path:
     """The file of a table and a seed; written if it is not there."""
     path = folder / f"{table.name}-{seed}.csv"
     if not path.exists():
-        folder.mkdir(parents=True, exist_ok=True)
-        part = path.with_suffix(".part")
-        part.write_text(split_text(table, seed), encoding="utf-8")
-        part.replace(path)  # another process must never read half a file
+        write_text(path, split_text(table, seed))
     return path
 
 
@@ -74,38 +76,34 @@ def split_text(table: SplitTable, seed: int) -> str:
     A row that RDKit cannot read (eight of moltox21) is left out: the methods that read SMILES could not use it, and
     all have to be scored on the same rows.
     """
-    rows, split = read_freesolv(seed) if table.name == "freesolv" else read_packed(table)
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(("smiles", *table.targets, "split"))
+    rows, parts = read_freesolv(seed) if table.name == "freesolv" else read_packed(table)
+    rows["split"] = split_words(parts, len(rows))
     with rdBase.BlockLogs():  # of the rows left out
-        for (smiles, cells), part in zip(rows, split, strict=True):
-            if Chem.MolFromSmiles(smiles) is not None:
-                writer.writerow((smiles, *cells, part))
-    return text.getvalue()
+        readable = [Chem.MolFromSmiles(smiles) is not None for smiles in rows["smiles"]]
+    return str(rows[readable].to_csv(index=False, lineterminator="\n"))
 
 
-def read_freesolv(seed: int) -> tuple[Rows, list[str]]:
+def read_freesolv(seed: int) -> tuple[pd.DataFrame, Parts]:
     """FreeSolv in the order of its file, and a random split: 514 rows to train, 64 to choose, 64 to report."""
-    with (data_root() / "tables" / "freesolv.csv").open(encoding="utf-8", newline="") as file:
-        rows: Rows = [(row["smiles"], (row["expt"],)) for row in csv.DictReader(file)]
+    rows = read_rows(data_root() / "tables" / "freesolv.csv")[["smiles", "expt"]]
     order, tenth = np.random.default_rng(seed).permutation(len(rows)), len(rows) // 10
-    parts = {"val": order[:tenth], "test": order[tenth : 2 * tenth], "train": order[2 * tenth :]}
-    return rows, split_words(parts, len(rows))
+    return rows, {"val": order[:tenth], "test": order[tenth : 2 * tenth], "train": order[2 * tenth :]}
 
 
-def read_packed(table: SplitTable) -> tuple[Rows, list[str]]:
+def read_packed(table: SplitTable) -> tuple[pd.DataFrame, Parts]:
     """SMILES, targets and split of a packed dataset; an empty cell is a missing label."""
     with np.load(data_root() / f"{table.name}.npz") as packed:
         smiles = [line.strip() for line in bytes(packed["smiles"]).decode().split("\n")]
         targets: NDArray[Any] = packed["y"]
         parts = {"train": packed["train"], "val": packed["valid"], "test": packed["test"]}
     write: Callable[[Any], str] = str if table.kind == "regression" else lambda value: str(int(value))
-    cells = [tuple("" if np.isnan(value) else write(value) for value in row) for row in targets]
-    return list(zip(smiles, cells, strict=True)), split_words(parts, len(smiles))
+    cells = [["" if np.isnan(value) else write(value) for value in row] for row in targets]
+    rows = pd.DataFrame(cells, columns=list(table.targets))
+    rows.insert(0, "smiles", smiles)
+    return rows, parts
 
 
-def split_words(parts: dict[str, NDArray[Any]], rows: int) -> list[str]:
+def split_words(parts: Parts, rows: int) -> list[str]:
     """The part of each row; every row must be in exactly one."""
     words = [""] * rows
     for word, indices in parts.items():

@@ -13,95 +13,64 @@ from __future__ import annotations
 
 import argparse
 import json
-import math
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
-import numpy as np
-from scipy.stats import rankdata
+import pandas as pd
 
 from lab.bench.machine import PROJECT
 from lab.tables.splits import TABLES, SplitTable
+from policylearn.wording import markdown_table
+
+FIELDS = ["peer", "seed", "test", "cpu_seconds"]
 
 
-@dataclass(frozen=True)
-class Line:
-    """One method on one table.
+def read(folders: Iterable[Path], table: str) -> pd.DataFrame:
+    """The records of a table, a row per method and seed."""
+    paths = [path for folder in folders if (path := folder / f"{table}.jsonl").exists()]
+    lines = [json.loads(line) for path in paths for line in path.read_text(encoding="utf-8").splitlines()]
+    records = pd.DataFrame(lines, columns=FIELDS)
+    twice = records[records.duplicated(["peer", "seed"])]
+    if len(twice):
+        peer, seed = twice.iloc[0][["peer", "seed"]]
+        raise ValueError(f"{table}.jsonl: {peer} with seed {seed} is there twice; keep one")
+    return records
 
-    Args:
-        test: mean over seeds, and its standard error.
-        difference: mean paired difference to the method of comparison, positive where this one is better, and its
-            standard error.
-        cpu_seconds: mean over seeds.
-        rank: of the mean score among the methods of the table, 1 for the best; equal scores share a rank.
+
+def compare(table: SplitTable, records: pd.DataFrame, against: str) -> tuple[list[int], pd.DataFrame]:
+    """The seeds that all methods share, and a row per method, best first.
+
+    Columns are the mean of the score, of its gain over the method of comparison (positive is better) and of the
+    processor seconds, standard errors (NaN for one seed), and the rank of the mean score; equal scores share a rank.
     """
-
-    peer: str
-    test: tuple[float, float]
-    difference: tuple[float, float]
-    cpu_seconds: float
-    rank: float
-
-
-def read(folders: Iterable[Path], table: str) -> dict[str, dict[int, dict[str, Any]]]:
-    """Records of a table by method and seed."""
-    found: dict[str, dict[int, dict[str, Any]]] = {}
-    for path in (folder / f"{table}.jsonl" for folder in folders):
-        lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
-        for number, row in enumerate(map(json.loads, lines), start=1):
-            if row["seed"] in found.setdefault(row["peer"], {}):
-                raise ValueError(
-                    f"{path}, line {number}: {row['peer']} with seed {row['seed']} is there twice; keep one"
-                )
-            found[row["peer"]][row["seed"]] = row
-    return found
-
-
-def mean_and_error(values: Iterable[float]) -> tuple[float, float]:
-    """Mean, and its standard error: NaN for fewer than two values."""
-    given = np.array(list(values))
-    return float(given.mean()), float(given.std(ddof=1) / math.sqrt(len(given))) if len(given) > 1 else math.nan
-
-
-def compare(
-    table: SplitTable, records: Mapping[str, Mapping[int, Mapping[str, Any]]], against: str
-) -> tuple[list[int], list[Line]]:
-    """The seeds that all methods share, and one line per method, best first."""
-    seeds = sorted(set.intersection(*(set(runs) for runs in records.values())))
-    if not seeds:
-        return [], []
+    scores = records.pivot_table(index="seed", columns="peer", values="test").dropna()
+    seconds = records.pivot_table(index="seed", columns="peer", values="cpu_seconds").loc[scores.index]
     sign = -1 if table.kind == "regression" else 1
-    scores = {peer: np.array([runs[seed]["test"] for seed in seeds]) for peer, runs in records.items()}
-    ranks = rankdata([-sign * score.mean() for score in scores.values()])
-    lines = [
-        Line(
-            peer,
-            mean_and_error(score),
-            mean_and_error(sign * (score - scores[against])) if against in scores else (math.nan, math.nan),
-            mean_and_error(records[peer][seed]["cpu_seconds"] for seed in seeds)[0],
-            float(rank),
-        )
-        for (peer, score), rank in zip(scores.items(), ranks, strict=True)
-    ]
-    return seeds, sorted(lines, key=lambda line: line.rank)
+    gains = sign * scores.sub(scores.get(against, float("nan")), axis=0)
+    methods = pd.DataFrame(
+        {
+            "test": scores.mean(),
+            "error": scores.sem(),
+            "gain": gains.mean(),
+            "gain_error": gains.sem(),
+            "cpu_seconds": seconds.mean(),
+            "rank": (-sign * scores.mean()).rank(),
+        }
+    )
+    return scores.index.tolist(), methods.sort_values("rank", kind="stable")
 
 
-def markdown(table: SplitTable, seeds: list[int], lines: list[Line], against: str) -> str:
+def markdown(table: SplitTable, seeds: list[int], methods: pd.DataFrame, against: str) -> str:
     """One table."""
-    rows = [
-        f"**{table.name}**, test {table.metric}, {len(seeds)} of {table.seeds} seeds",
-        "",
-        f"| method | {table.metric} | better than {against} by | CPU s | rank |",
-        "|---|---|---|---|---|",
-    ]
-    for line in lines:
-        compared = line.peer != against and not math.isnan(line.difference[0])
-        gain = f"{line.difference[0]:+.3f} ± {line.difference[1]:.3f}" if compared else ""
-        score = f"{line.test[0]:.3f} ± {line.test[1]:.3f}"
-        rows.append(f"| {line.peer} | {score} | {gain} | {line.cpu_seconds:.0f} | {line.rank:g} |")
-    return "\n".join([*rows, ""])
+    rows = []
+    for peer, line in methods.iterrows():
+        compared = peer != against and not pd.isna(line["gain"])
+        gain = f"{line['gain']:+.3f} ± {line['gain_error']:.3f}" if compared else ""
+        score = f"{line['test']:.3f} ± {line['error']:.3f}"
+        rows.append((str(peer), score, gain, f"{line['cpu_seconds']:.0f}", f"{line['rank']:g}"))
+    headings = ("method", table.metric, f"better than {against} by", "CPU s", "rank")
+    title = f"**{table.name}**, test {table.metric}, {len(seeds)} of {table.seeds} seeds"
+    return f"{title}\n\n{markdown_table(headings, rows)}\n"
 
 
 def main() -> None:
@@ -110,25 +79,15 @@ def main() -> None:
     parser.add_argument("folders", nargs="*", type=Path, default=[PROJECT / "results" / "peers"])
     parser.add_argument("--against", default="chemprop", help="method that the others are compared with, seed by seed")
     given = parser.parse_args()
-    records = {name: read(given.folders, name) for name in TABLES}
-    methods = sorted({peer for found in records.values() for peer in found})
-    ranks: dict[str, list[float]] = {peer: [] for peer in methods}
-    for name, found in records.items():
-        seeds, lines = compare(TABLES[name], found, given.against) if found else ([], [])
-        if not seeds:
-            print(f"**{name}**: no seed has been run with every method\n")
-            continue
-        print(markdown(TABLES[name], seeds, lines, given.against))
-        if len(lines) == len(methods):
-            for line in lines:
-                ranks[line.peer].append(line.rank)
-    counted = max(map(len, ranks.values()), default=0)
-    if counted:
-        means = sorted((sum(places) / counted, peer) for peer, places in ranks.items())
-        print(
-            f"Mean rank, tables with every method ({counted} of {len(TABLES)}): "
-            + ", ".join(f"{peer} {rank:.2f}" for rank, peer in means)
-        )
+    ranks = {}
+    for name, table in TABLES.items():
+        seeds, methods = compare(table, read(given.folders, name), given.against)
+        ranks[name] = methods["rank"]
+        print(markdown(table, seeds, methods, given.against) if seeds else f"**{name}**: no seed has every method\n")
+    whole = pd.DataFrame(ranks).dropna(axis=1)  # tables with every method
+    if not whole.empty:
+        means = ", ".join(f"{peer} {rank:.2f}" for peer, rank in whole.mean(axis=1).sort_values().items())
+        print(f"Mean rank, tables with every method ({whole.shape[1]} of {len(TABLES)}): {means}")
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import pandas as pd
 
 from policylearn.data import DataError, PackedGraphs, take_graphs
 from policylearn.data.packed import Array, as_table
@@ -109,16 +110,9 @@ def marked_copies(graphs: PackedGraphs, graph: Sequence[int], root: Sequence[int
 
 
 def dense_numbers(values: Array) -> Array:
-    """Replace integers >= some least one by 0, 1, 2, ... in their order."""
-    if not len(values):
-        return values.astype(np.int64)
-    shifted = values.astype(np.int64) - int(values.min())
-    top = int(shifted.max()) + 1
-    if top > 8 * len(values):
-        return np.unique(shifted, return_inverse=True)[1].reshape(-1)
-    seen = np.zeros(top, dtype=bool)  # counting beats sorting where numbers are dense
-    seen[shifted] = True
-    return (np.cumsum(seen) - 1)[shifted]
+    """Replace values by 0, 1, 2, ... in the order in which they first occur."""
+    numbers: Array = pd.factorize(values)[0]
+    return numbers
 
 
 def number_of(numbers: Array) -> int:
@@ -136,7 +130,7 @@ def number_rows(values: Array) -> Array:
     table = as_table(values)
     numbers = np.zeros(len(table), dtype=np.int64)
     for column in table.T:
-        numbers = number_pairs(numbers, np.unique(column, return_inverse=True)[1].reshape(-1))
+        numbers = number_pairs(numbers, dense_numbers(column))
     return numbers
 
 

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 
 from lab.verbs import verb
 from policylearn.cli.options import Flag, Output, Words
-from policylearn.cli.printing import say, spoken_notes
-from policylearn.cli.stopping import stop_signals
+from policylearn.cli.printing import say
 
 
 @verb("compare")
@@ -18,8 +16,6 @@ def compare(
     *,
     output: Output = None,
     runs: Path = Path("runs/compare"),
-    equal_seconds: Flag = False,
-    minutes: float | None = None,
     report: Flag = False,
     against: str | None = None,
     strata: Words = (),
@@ -32,8 +28,6 @@ def compare(
         comparison: a YAML with reference, seeds, data and variants.
         output: where records go; results/compare/NAME by default.
         runs: where run folders go.
-        equal_seconds: give all variants the reference's processor time, not its epochs.
-        minutes: start no further training after this many minutes.
         report: train nothing, and print the results so far.
         against: print differences to this variant instead of the YAML's reference, which the files keep.
         strata: also print differences paired over graphs, by properties of graphs: 'largest_ring:6' cuts after 6,
@@ -41,11 +35,11 @@ def compare(
     """
     from rich.console import Console
 
-    from lab.compare import load_records, read_comparison, run_comparison, summarise, to_markdown
-    from lab.compare.plan import CompareJob, check_variant, jobs_of
+    from lab.compare.plan import check_variant, jobs_of, read_comparison
+    from lab.compare.runner import load_records, run_comparison
     from lab.compare.strata import StrataPlan, stratified
-    from policylearn.cli.printing import add_bar, progress_bars
-    from policylearn.cli.training_progress import TrainingBar
+    from lab.compare.summary import summarise, to_markdown
+    from lab.training_bars import training_bars
     from policylearn.data.atomic import write_text
 
     chosen = read_comparison(comparison)
@@ -53,22 +47,13 @@ def compare(
     folder = output or Path("results/compare") / chosen.name
     console = Console(stderr=True)
     if not report:
-        total = len(jobs_of(chosen))
-        kept = "finished trainings and checkpoints are kept; call the same command again to continue"
-        with spoken_notes(console), stop_signals(lambda: kept), progress_bars(console) as progress:
-            trainings, epochs = add_bar(progress, "trainings", total), add_bar(progress, "epochs")
-
-            def bar(job: CompareJob) -> list[TrainingBar]:
-                return [TrainingBar(progress, epochs, job.record, "")]
-
+        with training_bars("trainings", len(jobs_of(chosen)), console) as (epoch_bar, advance):
             run_comparison(
                 chosen,
                 folder,
                 runs / chosen.name,
-                equal_seconds=equal_seconds,
-                deadline=None if minutes is None else time.monotonic() + 60 * minutes,
-                callbacks_of=bar,
-                after=lambda _job: progress.advance(trainings),
+                callbacks_of=lambda job: epoch_bar(job.record, ""),
+                after=lambda _job: advance(),
             )
     records = load_records(folder)
     if not records:

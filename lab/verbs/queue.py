@@ -66,8 +66,8 @@ def words_of(line: str) -> list[str]:
 def has_records(app: App, words: list[str], results: Path) -> bool:
     """Whether every run of a command has its record."""
     from lab.reproduce.plan import plan
-    from lab.reproduce.records import open_ledger
     from lab.reproduce.tables import TABLES
+    from lab.settings import open_ledger
     from lab.verbs.reproduce import find_table, wish_of
 
     _, bound, _ = app.parse_args([VERB, *words], exit_on_error=False, print_error=False)

@@ -9,8 +9,7 @@ from cyclopts import Parameter
 
 from lab.verbs import verb
 from policylearn.cli.options import Flag, Numbers, Words
-from policylearn.cli.printing import say, spoken_notes
-from policylearn.cli.stopping import stop_signals
+from policylearn.cli.printing import say
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -55,9 +54,9 @@ def reproduce(
     from rich.console import Console
 
     from lab.reproduce.plan import plan
-    from lab.reproduce.records import open_ledger
     from lab.reproduce.report import write_report
     from lab.reproduce.tables import TABLES
+    from lab.settings import open_ledger
 
     console, ledger = Console(stderr=True), open_ledger(results)
     if table is None and not report:
@@ -130,24 +129,18 @@ def list_tables(ledger: Ledger) -> int:
 def run_with_bars(jobs: list[Job], ledger: Ledger, console: Console) -> JobOutcome[Job]:
     """Run the jobs under two bars: all runs together, and the epochs of the current one."""
     from lab.reproduce.runner import run_table
-    from policylearn.cli.printing import add_bar, progress_bars
-    from policylearn.cli.training_progress import TrainingBar
+    from lab.training_bars import training_bars
 
-    kept = "finished runs and checkpoints are kept; call the same command again to continue"
-    with spoken_notes(console), stop_signals(lambda: kept), progress_bars(console) as progress:
-        everything, current = add_bar(progress, "runs", len(jobs)), add_bar(progress, "epochs")
+    with training_bars("runs", len(jobs), console) as (epoch_bar, advance):
 
         def after(job: Job) -> None:
-            progress.advance(everything)
+            advance()
             if not console.is_terminal:  # bars that are not redrawn say nothing before the end
                 word = "over" if ledger.find(job) else "another process is at it"
                 say(f"{word}: {job.title}, {job.name}", console)
 
         return run_table(
-            jobs,
-            ledger,
-            callbacks_of=lambda job: [TrainingBar(progress, current, job.title, job.cell.column.metric)],
-            after=after,
+            jobs, ledger, callbacks_of=lambda job: epoch_bar(job.title, job.cell.column.metric), after=after
         )
 
 

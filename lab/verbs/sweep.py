@@ -12,8 +12,7 @@ from typing import Any
 
 from lab.verbs import verb
 from policylearn.cli.options import Output, RunOptions, SettingOptions, make_config
-from policylearn.cli.printing import say, spoken_notes
-from policylearn.cli.stopping import stop_signals
+from policylearn.cli.printing import say
 from policylearn.settings import ConfigError, RunConfig
 
 YAMLS = (".yaml", ".yml")
@@ -49,8 +48,7 @@ def sweep(
     from rich.console import Console
 
     from lab.ledger import Ledger, read_content, run_jobs
-    from policylearn.cli.printing import add_bar, progress_bars
-    from policylearn.cli.training_progress import TrainingBar
+    from lab.training_bars import training_bars
     from policylearn.cli.verbs.train import default_folder
     from policylearn.data.atomic import write_text
     from policylearn.settings import read_config, to_yaml
@@ -78,21 +76,20 @@ def sweep(
     task, ledger = source.dataset.task, Ledger(folder)
     jobs = [Trial(label(values), apply(config, values), source.dataset.fingerprint) for values in grid]
     say(f"{len(jobs)} combinations of {', '.join(config.grid)}; folder {folder}", console)
-    kept = "finished trials and checkpoints are kept; call the same command again to continue"
-    with spoken_notes(console), stop_signals(lambda: kept), progress_bars(console) as progress:
-        bar, epochs = add_bar(progress, "trials", len(jobs)), add_bar(progress, "epochs")
+    with training_bars("trials", len(jobs), console) as (epoch_bar, advance):
 
         def perform(trial: Trial) -> dict[str, Any]:
-            def bars(title: str) -> list[TrainingBar]:
-                return [TrainingBar(progress, epochs, title, task.metric)]
-
+            place = folder / trial.record
             try:
-                metrics = train(trial.config, source, folder / trial.record, resume=True, callbacks_of=bars).metrics
+                done = train(
+                    trial.config, source, place, resume=True, callbacks_of=lambda title: epoch_bar(title, task.metric)
+                )
+                metrics = done.metrics
             except DivergedError:
                 metrics = {"valid": None, "test": None}
             return {"config": trial.settings, "valid": metrics["valid"], "test": metrics["test"]}
 
-        run_jobs(ledger, jobs, perform, most=trials, wait=True, after=lambda _trial: progress.advance(bar))
+        run_jobs(ledger, jobs, perform, most=trials, wait=True, after=lambda _trial: advance())
     found = [(trial, read_content(path)) for trial in jobs if (path := ledger.find(trial)) is not None]
     say(f"{config.data.name}, {label_of(config)}: {len(found)} of {len(jobs)} done\n")
     scored = [(trial, record) for trial, record in found if math.isfinite(record["valid"] or math.nan)]

@@ -145,7 +145,8 @@ def systems(
     """
     from rich.console import Console
 
-    from lab.theory.systems import all_configs, expressivity_table, measure_all
+    from lab.theory.systems.measure import all_configs
+    from lab.theory.systems.records import expressivity_table, measure_all
 
     console = Console(stderr=True)
     configs = all_configs(list(only), list(graphs), pairs=pairs, seeds=seeds, layers=layers, channels=channels)
@@ -156,7 +157,9 @@ def systems(
 
 def show(records: list[LearningRecord], figure: Path | None) -> None:
     """Print the table and draw the figure: accuracy and both coverages over the steps, a colour per method."""
-    from lab.theory.curves import Chart, draw_charts
+    import pandas as pd
+
+    from lab.theory.curves import draw_curves
     from lab.theory.records import learning_table, runs_of
 
     say(learning_table(records))
@@ -168,11 +171,12 @@ def show(records: list[LearningRecord], figure: Path | None) -> None:
             f"the runs are on {len(families)} families, {families}; keep a folder each, and draw one at a time"
         )
     titles = {"accuracy": "test accuracy", "coverage": "coverage, argmax", "sampled_coverage": "coverage, sampled"}
-    charts = []
+    panels = {}
     for name, title in titles.items():
-        curves: dict[str, list[list[tuple[float, float]]]] = {
-            method: [[(point.step, getattr(point, name)) for point in run.curve] for run in runs]
+        panels[title] = {
+            method: pd.DataFrame(
+                {run.config.seed: {point.step: getattr(point, name) for point in run.curve} for run in runs}
+            )
             for (_, _, method), runs in runs_of(records).items()
         }
-        charts.append(Chart(title, curves))
-    draw_charts(charts, figure)
+    draw_curves(panels, figure)

@@ -30,14 +30,11 @@ class Check:
         """One word for tables."""
         return {True: "holds", False: "FAILS", None: "skipped"}[self.holds]
 
-    def cells(self) -> tuple[str, str, str, str, str]:
-        """The columns of a table, in the order of `HEADINGS`."""
-        return self.statement, self.function, self.parameters, self.result, self.verdict
-
 
 def check_table(checks: Iterable[Check]) -> str:
     """Checks as a markdown table, as it stands in the documentation."""
-    return markdown_table(HEADINGS, (check.cells() for check in checks))
+    rows = ((one.statement, one.function, one.parameters, one.result, one.verdict) for one in checks)
+    return markdown_table(HEADINGS, rows)
 
 
 Measured = tuple[str, str, bool | None]

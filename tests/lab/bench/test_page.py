@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from lab.bench.machine import RESULTS
-from lab.bench.page import PAGE, TABLES, begin, end, with_table
+from lab.bench.page import PAGE, write_page
+from lab.pages import replace_between
 
 
-@pytest.mark.parametrize("name", TABLES)
-def test_the_table_is_made_from_the_record(name: str) -> None:
-    page = PAGE.read_text()
-    assert with_table(page, name, TABLES[name]((RESULTS / f"{name}.json").read_text())) == page, (
-        "run python -m lab.bench.page"
-    )
+def test_the_tables_are_made_from_the_records(tmp_path: Path) -> None:
+    copy = tmp_path / "page.md"
+    copy.write_text(PAGE.read_text())
+    write_page(copy)
+    assert copy.read_text() == PAGE.read_text(), "run python -m lab.bench.page"
 
 
-def test_a_table_takes_its_place_and_nothing_else() -> None:
-    page = f"above\n{begin('x')}old\n{end('x')}\nbelow\n"
-    assert with_table(page, "x", "new") == f"above\n{begin('x')}\nnew\n\n{end('x')}\nbelow\n"
-    assert with_table("above\n", "x", "new") == "above\n"
+def test_a_text_takes_its_place_and_nothing_else(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text("above\n<!-- x -->\nold\n<!-- /x -->\nbelow\n")
+    replace_between(page, "<!-- x -->\n", "new\n", "<!-- /x -->")
+    assert page.read_text() == "above\n<!-- x -->\nnew\n<!-- /x -->\nbelow\n"
+    with pytest.raises(ValueError, match="<!-- y -->"):
+        replace_between(page, "<!-- y -->", "new", "<!-- /y -->")

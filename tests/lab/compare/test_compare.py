@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from lab.__main__ import main
-from lab.compare import CompareRecord, load_records, read_comparison, summarise, to_markdown
-from lab.compare.plan import jobs_of
-from lab.compare.runner import epochs_for
-from lab.settings import run_ledger, selection_of
+from lab.compare.plan import jobs_of, read_comparison
+from lab.compare.runner import CompareRecord, load_records
+from lab.compare.summary import summarise, to_markdown
+from lab.settings import open_ledger, selection_of
 from policylearn.settings import ConfigError
 from tests.training.tiny import write_graphs
 
@@ -79,7 +79,7 @@ def test_records_of_older_versions_are_found(name: str) -> None:
     """Settings have other names today, and so have the records of new trainings."""
     root = Path(__file__).parents[3]
     jobs = jobs_of(read_comparison(root / "lab" / "comparisons" / f"{name}.yaml"))
-    ledger = run_ledger(root / "results" / "compare" / name)
+    ledger = open_ledger(root / "results" / "compare" / name)
     records = set(ledger.root.glob("*/*.json"))
     assert records
     assert {ledger.find(job) for job in jobs} == records
@@ -106,11 +106,6 @@ def test_variants_share_seed_and_data_and_have_their_own_settings(comparison: Pa
 def test_seeds_can_be_named(comparison: Path) -> None:
     comparison.write_text(comparison.read_text().replace("seeds: 2", "seeds: [3, 5]"))
     assert [job.seed for job in jobs_of(read_comparison(comparison))] == [3, 3, 5, 5]
-
-
-def test_equal_seconds_give_the_cheaper_one_more_epochs() -> None:
-    seconds = {"d/random": 2.0, "d/learned": 4.0, "d/none": 1.0}
-    assert [epochs_for(seconds, "d", name, "random", 10) for name in ("random", "learned", "none")] == [10, 5, 20]
 
 
 def test_every_training_is_made_once(comparison: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

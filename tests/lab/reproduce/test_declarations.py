@@ -11,8 +11,7 @@ from typing import Any
 import pytest
 
 from lab.reproduce.declaration import ABSENT, Cell, Experiment, PaperRow, Printed, Table, row
-from lab.reproduce.methods import GIN
-from lab.reproduce.tables import TABLES
+from lab.reproduce.tables import METHODS, TABLES
 from policylearn.data import CATALOG
 from policylearn.models import SYSTEMS, Inputs, chosen_system
 from policylearn.nn import Features
@@ -175,4 +174,4 @@ def test_a_printed_text_keeps_its_digits() -> None:
 
 def test_a_row_must_have_a_cell_a_column() -> None:
     with pytest.raises(ValueError, match="row 'GIN'"):
-        Table("x", "x", "tab:x", (), (row(GIN, None, "OOM"),))
+        Table("x", "x", "tab:x", (), (row(METHODS["gin"], None, "OOM"),))

@@ -12,7 +12,8 @@ import pytest
 from lab.errors import read_errors
 from lab.ledger import Ledger, LedgerError, read_record
 from lab.reproduce.plan import plan
-from lab.reproduce.records import Record, load_records, open_ledger
+from lab.reproduce.records import Record, load_records
+from lab.settings import open_ledger
 from tests.lab.reproduce.tiny import tiny_table, tiny_wish
 
 

@@ -7,16 +7,18 @@ import shlex
 from dataclasses import replace
 from pathlib import Path
 
-from lab.compare import read_comparison, run_comparison
+from lab.compare.plan import read_comparison
+from lab.compare.runner import run_comparison
 from lab.reproduce.comparisons import take_over
 from lab.reproduce.declaration import Measure, Protocol
 from lab.reproduce.picks import picks_table
 from lab.reproduce.plan import Wish, plan
-from lab.reproduce.records import Record, load_records, open_ledger
+from lab.reproduce.records import Record, load_records
 from lab.reproduce.report import make_report, write_report
 from lab.reproduce.runner import run_table
 from lab.reproduce.summary import group_records
 from lab.reproduce.tables import TABLES
+from lab.settings import open_ledger
 from lab.verbs import VERBS
 from lab.verbs.reproduce import find_table, wish_of
 from policylearn.cli.main import make_app

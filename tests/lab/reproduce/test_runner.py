@@ -13,9 +13,10 @@ import lightning
 import pytest
 
 from lab.reproduce.plan import plan
-from lab.reproduce.records import Record, load_records, open_ledger, run_folder
+from lab.reproduce.records import Record, load_records, run_folder
 from lab.reproduce.runner import run_table
 from lab.reproduce.unfinished import keep_unfinished
+from lab.settings import open_ledger
 from tests.lab.reproduce.tiny import tiny_table, tiny_wish
 
 PROJECT = Path(__file__).parents[3]
@@ -24,7 +25,7 @@ import sys, time
 from pathlib import Path
 import lightning
 from lab.reproduce.plan import plan
-from lab.reproduce.records import open_ledger
+from lab.settings import open_ledger
 from lab.reproduce.runner import run_table
 from tests.lab.reproduce.tiny import tiny_table, tiny_wish
 

@@ -10,16 +10,16 @@ import numpy as np
 import pytest
 
 from lab.reproduce.declaration import Cell, Column, Printed, Protocol, row
-from lab.reproduce.methods import LEARNED
 from lab.reproduce.records import Record
 from lab.reproduce.summary import RunGroup, alike, difference, group_records, verdict
+from lab.reproduce.tables import METHODS
 
 SEEDS = Protocol("seed", 2)
 
 
 def cell(text: str, *, higher: bool = False, **changes: Any) -> Cell:
     column = Column("x", "x", "csl", "accuracy" if higher else "mae", higher, SEEDS, **changes)
-    return Cell("x", row(LEARNED, 2, text), column, Printed(text))
+    return Cell("x", row(METHODS["learned"], 2, text), column, Printed(text))
 
 
 def group(record: Record, tests: list[float], **changes: Any) -> RunGroup:

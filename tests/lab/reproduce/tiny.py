@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from lab.reproduce.declaration import Column, Protocol, Table, row
-from lab.reproduce.methods import GIN, LEARNED, OSAN, RANDOM
 from lab.reproduce.plan import Wish, plan
-from lab.reproduce.records import Record, load_records, open_ledger
+from lab.reproduce.records import Record, load_records
 from lab.reproduce.runner import run_table
+from lab.reproduce.tables import METHODS
+from lab.settings import open_ledger
 
 SMALL: dict[str, Any] = {
     "prediction.channels": 4,
@@ -25,10 +26,10 @@ def tiny_table(data: Path | str, count: int = 2) -> Table:
     """One column of seeds over a packed file."""
     column = Column("tiny (MAE)", "tiny", str(data), "mae", False, Protocol("seed", count))
     rows = (
-        row(GIN, None, "0.50±0.10"),
-        row(RANDOM, 2, "0.40±0.10"),
-        row(LEARNED, 2, "0.30±0.05"),
-        row(OSAN, 2, "N/A"),
+        row(METHODS["gin"], None, "0.50±0.10"),
+        row(METHODS["random"], 2, "0.40±0.10"),
+        row(METHODS["learned"], 2, "0.30±0.05"),
+        row(METHODS["osan"], 2, "N/A"),
     )
     return Table("tiny", "Tiny", "tab:tiny", (column,), rows)
 

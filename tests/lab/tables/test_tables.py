@@ -7,6 +7,7 @@ import math
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from lab.tables.inner_splits import inner_split
@@ -79,7 +80,7 @@ def test_every_row_needs_one_part() -> None:
 def test_scores_leave_out_missing_labels_and_other_parts(tmp_path: Path) -> None:
     file = tmp_path / "labels.csv"
     file.write_text("smiles,a,b,split\nC,1,0,test\nC,0,,test\nC,1,0,train\nC,,0,test\nC,1,0,test\n")
-    predicted = np.array([[0.9, 0.1], [0.2, 0.3], [5.0, 0.0], [0.1, 0.7]])
+    predicted = pd.DataFrame({"a": [0.9, 0.2, 5.0, 0.1], "b": [0.1, 0.3, 0.0, 0.7]})
     # of 'a' the label 1 stands above 0 in one of two pairs; 'b' has one label only, and no area
     assert score(LABELS, file, "test", predicted) == 0.5
     assert score(LABELS, file, "test", None) is None
@@ -90,7 +91,7 @@ def test_scores_leave_out_missing_labels_and_other_parts(tmp_path: Path) -> None
 def test_the_error_of_a_regression_is_its_root_mean_square(tmp_path: Path) -> None:
     file = tmp_path / "numbers.csv"
     file.write_text("smiles,expt,split\nC,1,test\nC,2,test\nC,9,val\n")
-    assert score(FREESOLV, file, "test", np.array([[1.0], [5.0]])) == pytest.approx(math.sqrt(4.5))
+    assert score(FREESOLV, file, "test", pd.DataFrame({"expt": [1.0, 5.0]})) == pytest.approx(math.sqrt(4.5))
 
 
 def test_cheap_peers_come_first_and_each_seed_has_its_peers_in_turn() -> None:
@@ -113,18 +114,19 @@ def write_records(folder: Path, peer: str, tests: list[float]) -> None:
 def test_methods_are_compared_on_the_seeds_that_all_have(tmp_path: Path) -> None:
     write_records(tmp_path, "chemprop", [1.0, 2.0, 3.0])
     write_records(tmp_path, "ours", [0.5, 1.7])
-    seeds, lines = compare(FREESOLV, read([tmp_path], "freesolv"), "chemprop")
+    seeds, methods = compare(FREESOLV, read([tmp_path], "freesolv"), "chemprop")
     assert seeds == [0, 1]
-    assert [(line.peer, line.rank, line.cpu_seconds) for line in lines] == [("ours", 1, 2.0), ("chemprop", 2, 2.0)]
-    assert lines[0].test == pytest.approx((1.1, 0.6))
-    assert lines[0].difference == pytest.approx((0.4, 0.1))
-    assert lines[1].difference == (0.0, 0.0)
+    assert methods.index.tolist() == ["ours", "chemprop"]
+    assert methods["rank"].tolist() == [1, 2]
+    assert methods["cpu_seconds"].tolist() == [2.0, 2.0]
+    assert methods.loc["ours", ["test", "error", "gain", "gain_error"]].tolist() == pytest.approx([1.1, 0.6, 0.4, 0.1])
+    assert methods.loc["chemprop", ["gain", "gain_error"]].tolist() == [0.0, 0.0]
 
 
 def test_a_run_recorded_twice_is_refused(tmp_path: Path) -> None:
     write_records(tmp_path, "chemprop", [1.0])
     write_records(tmp_path, "chemprop", [1.0])
-    with pytest.raises(ValueError, match="line 2"):
+    with pytest.raises(ValueError, match="chemprop with seed 0"):
         read([tmp_path], "freesolv")
 
 
@@ -132,10 +134,10 @@ def test_inner_splits_hold_no_test_row_and_train_on_no_scaffold_that_validates()
     rings = [f"C1{'C' * size}1" for size in range(2, 41)]
     rows = [{"smiles": ring + more, "y": "0", "split": "train"} for ring in rings for more in ("O", "N")]
     rows += [{"smiles": "CC", "y": "1", "split": "val"}, {"smiles": "CCC", "y": "2", "split": "test"}]
-    inner = inner_split(rows, 0, by_scaffold=True)
+    inner = inner_split(pd.DataFrame(rows), 0, by_scaffold=True).to_dict("records")
     assert {row["smiles"] for row in inner if row["split"] == "test"} == {"CC"}
     assert "CCC" not in {row["smiles"] for row in inner}
     validating = sorted(row["smiles"] for row in inner if row["split"] == "val")
     assert len(validating) == 8
     assert [one[:-1] for one in validating[::2]] == [one[:-1] for one in validating[1::2]], "both of each ring"
-    assert sum(row["split"] == "val" for row in inner_split(rows, 0, by_scaffold=False)) == 8
+    assert (inner_split(pd.DataFrame(rows), 0, by_scaffold=False)["split"] == "val").sum() == 8

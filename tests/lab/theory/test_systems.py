@@ -9,11 +9,20 @@ import numpy as np
 import pytest
 import torch
 
-from lab.theory.systems import ExpressivityConfig, all_configs, load_expressivity, measure_all
 from lab.theory.systems.families import FAMILIES, PairFamily, load_family, reference_graphs, with_copies
-from lab.theory.systems.measure import FLOOR, MARGIN, Distinguished, WithWeights, compare, measure, measure_family
+from lab.theory.systems.measure import (
+    FLOOR,
+    MARGIN,
+    Distinguished,
+    ExpressivityConfig,
+    WithWeights,
+    all_configs,
+    compare,
+    measure,
+    measure_family,
+)
 from lab.theory.systems.readings import Draws
-from lab.theory.systems.records import ExpressivityRecord, expressivity_table
+from lab.theory.systems.records import ExpressivityRecord, expressivity_table, load_expressivity, measure_all
 from lab.theory.systems.subjects import SUBJECTS, find_subject
 from policylearn.data import take_graphs
 from policylearn.data.synthetic import csl_graph, join, rook, shrikhande

@@ -10,8 +10,8 @@ import pytest
 
 from lab.__main__ import main
 from lab.reproduce.plan import Wish, plan
-from lab.reproduce.records import open_ledger
 from lab.reproduce.tables import TABLES
+from lab.settings import open_ledger
 from lab.verbs.reproduce import find_table
 
 EPOCHS = "epoch,loss,valid,test,seconds,learning_rate,cpu_seconds,valid_loss\n" + "".join(

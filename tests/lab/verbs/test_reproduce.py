@@ -9,8 +9,8 @@ import pytest
 
 from lab.__main__ import main
 from lab.reproduce.plan import Wish, plan
-from lab.reproduce.records import open_ledger
 from lab.reproduce.tables import TABLES
+from lab.settings import open_ledger
 from lab.verbs.reproduce import find_table
 from policylearn.data.root import data_root
 
