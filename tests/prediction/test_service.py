@@ -22,6 +22,7 @@ import pytest
 import policylearn
 from policylearn.cli import main
 from policylearn.data import DataError
+from tests.errors import raises_naming
 from tests.training.molecules import molesol, small_run, write_table
 from tests.training.tiny import write_graphs
 
@@ -248,7 +249,7 @@ def test_graphs_cannot_be_served(tmp_path: Path) -> None:
     folder = small_run(tmp_path / "run", write_graphs(tmp_path / "g.npz"))
     with pytest.raises(DataError):
         make_app(policylearn.load(folder))
-    with pytest.raises(ValueError, match="'rows'"):
+    with raises_naming(ValueError, "'rows'"):
         Limits(rows=0)
 
 

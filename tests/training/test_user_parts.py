@@ -14,6 +14,7 @@ import pytest
 from policylearn import load
 from policylearn.data import read_table
 from policylearn.settings.run_files import RunError
+from tests.errors import raises_naming
 from tests.training.molecules import read_table as read_rows
 from tests.training.molecules import write_table
 
@@ -84,6 +85,6 @@ def test_a_new_process_predicts_with_them(folder: Path) -> None:
 
 @pytest.mark.parametrize(("name", "missing"), [("policy", "degrees"), ("estimator", "plain_reinforce")])
 def test_a_process_without_them_says_what_is_missing(folder: Path, name: str, missing: str) -> None:
-    with pytest.raises(RunError, match=f"'{missing}'") as error:
+    with raises_naming(RunError, f"'{missing}'") as error:
         load(folder / name)
     assert str(PLUGINS[0]) in str(error.value)

@@ -15,6 +15,7 @@ from lab.bench.worker import PEAK, NotRunError, Worker
 from policylearn.models import SYSTEMS
 from policylearn.settings import DataConfig
 from policylearn.training import load_source
+from tests.errors import raises_naming
 from tests.training.tiny import write_graphs
 
 
@@ -104,10 +105,10 @@ def test_the_full_bag_of_reddit_is_not_trained() -> None:
 
 
 def test_batches_that_cannot_be_made_are_refused(data: str, tmp_path: Any) -> None:
-    with pytest.raises(ValueError, match="--batch-size"):
+    with raises_naming(ValueError, "--batch-size"):
         batch_rows(load_source(DataConfig(name=data)), 37, 1)
     nodes = load_source(DataConfig(name=str(write_graphs(tmp_path / "nodes.npz", node_level=True))))
-    with pytest.raises(ValueError, match="'nodes'"):
+    with raises_naming(ValueError, "'nodes'"):
         batch_rows(nodes, 4, 1)
 
 

@@ -10,12 +10,12 @@ import sys
 from pathlib import Path
 
 import lightning
-import pytest
 
 from lab.reproduce.plan import plan
 from lab.reproduce.records import Record, load_records, open_ledger, run_folder
 from lab.reproduce.runner import run_table
 from lab.reproduce.unfinished import keep_unfinished
+from tests.errors import raises_naming
 from tests.lab.reproduce.tiny import tiny_table, tiny_wish
 
 PROJECT = Path(__file__).parents[3]
@@ -100,7 +100,7 @@ def test_a_kept_copy_continues_bit_for_bit_elsewhere(tiny_data: Path, tmp_path: 
             if trainer.current_epoch == 2:
                 raise RuntimeError("stopped")
 
-    with pytest.raises(RuntimeError, match="stopped"):
+    with raises_naming(RuntimeError, "stopped"):
         run_table(jobs, here, callbacks_of=lambda _job: [Stop()])
     (copy,) = keep_unfinished(here.root)
     assert sorted(path.name for path in copy.iterdir()) == ["config.yaml", "history.csv", "last.ckpt.xz", "run.json"]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
 from matplotlib.image import imread
 
 from lab.theory.curves import Chart, draw_charts, mean_curve
+from tests.errors import raises_naming
 
 
 def test_a_run_that_ended_early_counts_with_its_last_value() -> None:
@@ -26,7 +26,7 @@ def test_panels_are_side_by_side(tmp_path: Path) -> None:
 
 
 def test_what_cannot_be_drawn_is_named(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="chart"):
+    with raises_naming(ValueError, "chart"):
         draw_charts([], tmp_path / "no.png")
-    with pytest.raises(ValueError, match="run"):
+    with raises_naming(ValueError, "run"):
         draw_charts([Chart("none", {"a": []})], tmp_path / "no.png")
