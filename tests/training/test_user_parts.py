@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +15,7 @@ from policylearn.settings.run_files import RunError
 from tests.errors import raises_naming
 from tests.training.molecules import read_table as read_rows
 from tests.training.molecules import write_table
+from tests.warm import run_warm
 
 EXAMPLES = Path(__file__).parents[2] / "docs" / "examples"
 PLUGINS = sorted(EXAMPLES.glob("my_*.py"))
@@ -43,14 +42,7 @@ SCRIPT = "import json, sys; from policylearn.cli import main; print([main(words)
 def run_commands(commands: list[list[str]], folder: Path, **environment: str) -> str:
     """Run commands one after the other in a new process; what they print, if all end well."""
     own = {"POLICYLEARN_DATA": str(folder), "XDG_CACHE_HOME": str(folder / "cache"), "OMP_NUM_THREADS": "1"}
-    done = subprocess.run(
-        [sys.executable, "-c", SCRIPT, json.dumps(commands)],
-        check=False,
-        capture_output=True,
-        text=True,
-        env=os.environ | own | environment,
-        cwd=folder,
-    )
+    done = run_warm(SCRIPT, json.dumps(commands), env=os.environ | own | environment, cwd=folder)
     assert done.stdout.endswith(f"{[0] * len(commands)}\n"), done.stdout + done.stderr
     return done.stdout
 
