@@ -109,6 +109,8 @@ class WarmProcess:
     def communicate(self, timeout: float = 300) -> str:
         """Wait for its end and give what it has written."""
         assert self.stdout is not None
+        if self.stdin is not None:
+            self.stdin.close()
         with self.stdout:
             text = self.stdout.read()
         self.wait(timeout)
