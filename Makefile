@@ -42,7 +42,7 @@ demo: $(READY)
 
 test: lint
 	@echo "test: pytest in $(WORKERS) processes, data root $(or $(POLICYLEARN_DATA),not set: tests on large data are skipped)"
-	@$(BIN)/pytest -q -n $(WORKERS)
+	@$(BIN)/pytest -q -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 
 test-ray: $(READY)
 	@echo "test-ray: install Ray, and run the tests that start a cluster of two cores"

@@ -1,4 +1,4 @@
-"""Where tests find data, and how many examples Hypothesis draws.
+"""Where tests find data, in which order their files run, and how many examples Hypothesis draws.
 
 Data: the data root that is named, and the small datasets that are committed beside the tests.
 Examples: HYPOTHESIS_PROFILE=nightly draws many more; a test that states its own number keeps it.
@@ -12,9 +12,12 @@ import shutil
 import tempfile
 from pathlib import Path
 
+import pytest
 from hypothesis import settings
 
 COMMITTED = Path(__file__).parent / "data_files"
+LONGEST = ("training/test_nodes.py", "docs/test_notebooks.py", "docs/test_tutorial.py", "prediction/test_estimators.py")
+"""Files of half a minute, which run first: one that comes last lets the other processes wait."""
 
 
 def find_data_root() -> Path:
@@ -33,6 +36,10 @@ def find_data_root() -> Path:
             if not link.exists():
                 link.symlink_to(path.resolve())
     return both
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    items.sort(key=lambda item: not item.path.as_posix().endswith(LONGEST))
 
 
 os.environ["POLICYLEARN_DATA"] = str(find_data_root())

@@ -20,6 +20,7 @@ import policylearn.policies
 import policylearn.prediction
 import policylearn.settings
 import policylearn.training
+from tests.errors import raises_naming
 
 ROOMS = [
     policylearn,
@@ -40,7 +41,7 @@ ROOMS = [
 def test_every_name_is_there_and_no_other(room: ModuleType) -> None:
     assert all(getattr(room, name) is not None for name in room.__all__)
     assert not {module.name for module in pkgutil.iter_modules(room.__path__)} & set(room.__all__)
-    with pytest.raises(AttributeError, match="nothing"):
+    with raises_naming(AttributeError, "nothing"):
         _ = room.nothing
 
 

@@ -13,6 +13,7 @@ from policylearn.cli import main
 from policylearn.cli.printing import say
 from policylearn.cli.registry import VERBS
 from policylearn.cli.verbs import datasets
+from tests.errors import raises_naming
 
 
 def test_help_names_every_verb(capsys: pytest.CaptureFixture[str]) -> None:
@@ -77,7 +78,7 @@ def test_a_line_is_printed_as_it_is(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_a_fault_of_the_program_keeps_its_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(datasets, "list_datasets", lambda root: int("not a number"))
-    with pytest.raises(ValueError, match="not a number"):
+    with raises_naming(ValueError, "not a number"):
         main(["datasets"])
 
 

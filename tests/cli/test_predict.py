@@ -6,8 +6,6 @@ import gzip
 import multiprocessing
 import os
 import signal
-import subprocess
-import sys
 import time
 from dataclasses import replace
 from functools import partial
@@ -28,6 +26,7 @@ from policylearn.settings.run_config import DataConfig
 from policylearn.training import load_source
 from tests.training.molecules import molesol, read_table, small_run, write_table
 from tests.training.tiny import write_graphs
+from tests.warm import MAIN, WarmProcess
 
 BROKEN = {
     "n,C1CC,1.5": "unclosed ring",
@@ -231,9 +230,8 @@ def test_a_killed_predict_leaves_no_half_file(run: Path, tmp_path: Path) -> None
     output = tmp_path / "out" / "out.csv"
     output.parent.mkdir()
     output.write_text("what was there before\n")
-    code = "import sys; from policylearn.cli import main; sys.exit(main(sys.argv[1:]))"
-    words = map(str, ["predict", run, data, "-o", output, "--batch-size", 8])
-    process = subprocess.Popen([sys.executable, "-c", code, *words], env=os.environ | {"OMP_NUM_THREADS": "1"})
+    words = ["predict", run, data, "-o", output, "--batch-size", 8]
+    process = WarmProcess(MAIN, *words, env=os.environ | {"OMP_NUM_THREADS": "1"})
     try:
         while not any(part.stat().st_size for part in output.parent.glob(".out.csv.*.part")):
             assert process.poll() is None, "it ended before it could be killed"

@@ -21,6 +21,7 @@ from policylearn.data import CATALOG, DataError, Entry, PackedGraphs, load_datas
 from policylearn.data.fetch import Download, fetch
 from policylearn.data.packed import GRAPH_ARRAYS
 from policylearn.data.safe_pickle import read_plain_pickle
+from tests.errors import raises_naming
 
 Find = Callable[[str], Path]
 Files = dict[str, bytes]
@@ -102,13 +103,13 @@ def test_alchemy_is_standardised_and_reported_in_its_own_units(tmp_path: Path, a
 
 
 def test_alchemy_says_which_split_file_to_put_where(tmp_path: Path, alchemy: Entry) -> None:
-    with pytest.raises(DataError, match=r"train_al_10\.index"):
+    with raises_naming(DataError, "train_al_10.index"):
         fetch(alchemy, tmp_path, offline)
 
 
 def test_alchemy_indices_beyond_the_archive_are_refused(tmp_path: Path, alchemy: Entry) -> None:
     place_alchemy_indices(tmp_path)
-    with pytest.raises(DataError, match="graph 7"):
+    with raises_naming(DataError, "graph 7"):
         fetch(alchemy, tmp_path, serve(tu_files("alchemy_full", 5)))
 
 
@@ -174,7 +175,7 @@ def test_a_pickle_that_would_run_code_is_refused(tmp_path: Path) -> None:
 
     archive, indices = zinc_files()
     archive["molecules/train.pickle"] = pickle.dumps([Harm()])
-    with pytest.raises(DataError, match=r"Path\.touch"):
+    with raises_naming(DataError, "Path.touch"):
         fetch(CATALOG["zinc"], tmp_path, serve(archive, indices))
     assert not list(tmp_path.iterdir())
 
@@ -218,7 +219,7 @@ def test_offline_says_which_file_to_put_where(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["exp", "sr25", "counting-er", "counting-rr"])
 def test_datasets_without_an_archive_say_so(tmp_path: Path, name: str) -> None:
     entry = CATALOG[name]
-    with pytest.raises(DataError, match=entry.file):
+    with raises_naming(DataError, entry.file):
         load_dataset(name, root=tmp_path, download=offline, target=entry.targets[0] if entry.targets else None)
 
 
@@ -264,7 +265,7 @@ def test_a_failed_conversion_leaves_nothing_behind(tmp_path: Path, download: Dow
 def test_a_root_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     (tmp_path / "root").write_text("a file where a folder should be")
     entry = replace(CATALOG["zinc"], graphs=8, nodes=24, edges=32)
-    with pytest.raises(DataError, match="POLICYLEARN_DATA"):
+    with raises_naming(DataError, "POLICYLEARN_DATA"):
         fetch(entry, tmp_path / "root", serve(*zinc_files()))
 
 

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from policylearn.data import DataError, PackedGraphs
 from policylearn.data.packed import GRAPH_ARRAYS, smiles_bytes
+from tests.errors import raises_naming
 
 quick = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 
@@ -83,7 +84,7 @@ def test_a_feature_that_is_no_number_names_graph_and_row(
     pointer = graphs.node_ptr if which == "x" else graphs.edge_ptr
     graph = int(np.searchsorted(pointer, row, side="right")) - 1
     replace(graphs, **{which: values}).save(tmp_path / "nan.npz")
-    with pytest.raises(DataError, match=rf"graph {graph}, {which}"):
+    with raises_naming(DataError, f"graph {graph}, {which}"):
         PackedGraphs.load(tmp_path / "nan.npz")
 
 
@@ -136,7 +137,7 @@ def test_a_file_with_bytes_changed_is_refused_or_sound(
 
 def test_a_foreign_npz_lists_what_it_lacks_and_holds(tmp_path: Path) -> None:
     np.savez(tmp_path / "foreign.npz", weights=np.ones(3), x=np.ones(3))
-    with pytest.raises(DataError, match="edge_index"):
+    with raises_naming(DataError, "edge_index"):
         PackedGraphs.load(tmp_path / "foreign.npz")
 
 
@@ -155,14 +156,14 @@ def test_pickled_objects_are_never_opened(tmp_path: Path, three_graphs: PackedGr
 
 
 def test_a_missing_file_says_where_to_look(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="POLICYLEARN_DATA"):
+    with raises_naming(DataError, "POLICYLEARN_DATA"):
         PackedGraphs.load(tmp_path / "none.npz")
 
 
 @pytest.mark.parametrize("which", ["x", "edge_index", "y"])
 def test_words_for_numbers_are_refused(three_graphs: PackedGraphs, which: str) -> None:
     words = getattr(three_graphs, which).astype("U5")
-    with pytest.raises(DataError, match=f"'{which}'"):
+    with raises_naming(DataError, f"'{which}'"):
         replace(three_graphs, **{which: words}).validate("mine.npz")
 
 
@@ -192,6 +193,6 @@ def test_smiles_that_are_not_one_per_graph_are_refused(
 
 def test_a_failed_write_leaves_nothing(tmp_path: Path, three_graphs: PackedGraphs) -> None:
     broken = replace(three_graphs, extras={"objects": np.array([{}], dtype=object)})
-    with pytest.raises(ValueError, match="Object arrays"):
+    with raises_naming(ValueError):
         broken.save(tmp_path / "a.npz")
     assert not list(tmp_path.iterdir())

@@ -21,6 +21,7 @@ from policylearn.data import (
     stratified_folds,
 )
 from policylearn.data.scaffolds import scaffold
+from tests.errors import raises_naming
 
 PARTS = ("train", "valid", "test")
 Find = Callable[[str], Path]
@@ -84,7 +85,7 @@ def test_a_random_split_comes_from_its_generator() -> None:
 
 @pytest.mark.parametrize("fractions", [(0.8, 0.1, 0.2), (0.0, 0.5, 0.5), (1.2, -0.1, -0.1)])
 def test_fractions_must_make_sense(fractions: tuple[float, float, float]) -> None:
-    with pytest.raises(DataError, match=r"0\.8, 0\.1, 0\.1"):
+    with raises_naming(DataError, "0.8, 0.1, 0.1"):
         random_split(10, fractions, np.random.default_rng(0))
 
 
@@ -115,5 +116,5 @@ def test_scaffolds_keep_rings_and_linkers() -> None:
     assert scaffold("CCO") == ""
     assert scaffold("Cc1ccccc1") == scaffold("Oc1ccccc1") == "c1ccccc1"
     assert scaffold("c1ccccc1CCc1ccccc1C") == "c1ccc(CCc2ccccc2)cc1"
-    with pytest.raises(DataError, match=r"row 1.*'C1CC'"):
+    with raises_naming(DataError, "row 1", "'C1CC'"):
         scaffold_split(["CC", "C1CC"])

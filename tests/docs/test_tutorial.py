@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shlex
 import signal
 import socket
 import subprocess
-import sys
 import time
 import urllib.error
 import urllib.request
@@ -18,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from policylearn.cli import main
+from tests.warm import MAIN, PIPE, WarmProcess
 
 PROJECT = Path(__file__).parents[2]
 PAGE = PROJECT / "docs" / "tutorial.md"
@@ -51,7 +50,7 @@ class Reader:
 
     def __init__(self, port: str, capsys: pytest.CaptureFixture[str]) -> None:
         self.port, self.capsys = port, capsys
-        self.server: subprocess.Popen[bytes] | None = None
+        self.server: WarmProcess | None = None
 
     def do(self, code: str) -> str:
         """Run a block of shell commands and give what they print."""
@@ -81,7 +80,7 @@ class Reader:
             return self.ask(words)
         assert words == ["kill", "%1"], words
         assert self.server is not None
-        self.server.terminate()
+        self.server.send_signal(signal.SIGTERM)
         assert self.server.wait(timeout=120) in (0, -signal.SIGTERM)
         return ""
 
@@ -93,12 +92,9 @@ class Reader:
 
     def serve(self, words: list[str]) -> str:
         """Start the service, and wait until it listens."""
-        code = "import sys; from policylearn.cli import main; sys.exit(main(sys.argv[1:]))"
-        self.server = subprocess.Popen(
-            [sys.executable, "-c", code, *words, "--port", self.port], stdout=subprocess.PIPE, env=os.environ
-        )
+        self.server = WarmProcess(MAIN, *words, "--port", self.port, stdout=PIPE)
         assert self.server.stdout is not None
-        said = self.server.stdout.readline().decode()
+        said = self.server.stdout.readline()
         for _ in range(600):
             try:
                 urllib.request.urlopen(f"http://127.0.0.1:{self.port}/healthz", timeout=30).close()

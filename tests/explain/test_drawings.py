@@ -12,6 +12,7 @@ from matplotlib.image import imread
 from policylearn.data import DataError
 from policylearn.explain import Panel, draw_panels, place_nodes
 from policylearn.explain.drawings import graph_svg
+from tests.errors import raises_naming
 
 SQUARES = np.array([[0, 1, 2, 3, 4, 5, 6, 7], [1, 2, 3, 0, 5, 6, 7, 4]])
 
@@ -80,7 +81,7 @@ def test_what_does_not_fit_is_named(panel: Panel, message: str, tmp_path: Path) 
 
 
 def test_nothing_to_draw_and_nowhere_to_write(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="panel"):
+    with raises_naming(ValueError, "panel"):
         draw_panels([], tmp_path / "no.png")
     (tmp_path / "file").write_text("")
     with pytest.raises(DataError):

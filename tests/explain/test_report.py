@@ -12,6 +12,7 @@ from policylearn.explain import HtmlReport, Trace, TracePanel, write_report
 from policylearn.explain.charts import lines
 from policylearn.explain.drawings import shades
 from policylearn.explain.report import frames
+from tests.errors import raises_naming
 from tests.explain.chromium import Browser, browser_in
 
 RING = ((0, 1, 2, 3), (1, 2, 3, 0))
@@ -134,5 +135,5 @@ def test_frames_hold_the_picks_so_far() -> None:
 
 def test_a_page_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(ValueError, match=r"report\.html"):
+    with raises_naming(ValueError, "report.html"):
         write_report(HtmlReport("t", [], [], [], [], "", []), tmp_path / "file" / "report.html")

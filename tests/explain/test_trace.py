@@ -9,6 +9,7 @@ from torch_geometric.data import Batch, Data
 from policylearn.explain import Trace, trace_selection
 from policylearn.models import Inputs, SubgraphGNN, build_model
 from policylearn.nn import Features
+from tests.errors import raises_naming
 
 
 def two_graphs() -> Batch:
@@ -56,5 +57,5 @@ def test_policies_without_probabilities(policy: str, made: int) -> None:
 
 def test_a_graph_that_is_not_there_is_named() -> None:
     batch, model = two_graphs(), small_model(name="none")
-    with pytest.raises(ValueError, match="got 2"):
+    with raises_naming(ValueError, "got 2"):
         trace_selection(model.select(batch), batch, 2)

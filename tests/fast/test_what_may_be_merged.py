@@ -14,6 +14,7 @@ from policylearn.bags import Bag, Graphs, Selection, mark_nodes
 from policylearn.fast import accelerate
 from policylearn.models import SubgraphGNN
 from policylearn.nn import Features, NodeEncoder
+from tests.errors import raises_naming
 from tests.graphs import ATOMS, BONDS, batch_of, data_of, molecules, small_model
 
 
@@ -118,7 +119,7 @@ def test_features_of_another_width_or_precision(policy: str) -> None:
     assert states[1].dtype == torch.float64
     assert torch.allclose(*states, atol=1e-8)
     models[1].encoder.node_encoder = NodeEncoder(Features((ATOMS,)), 20).double()
-    with pytest.raises(ValueError, match="edge vectors"):
+    with raises_naming(ValueError, "edge vectors"):
         models[1].encoder(graphs, marked(graphs))
 
 

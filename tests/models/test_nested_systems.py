@@ -17,6 +17,7 @@ from policylearn.data.transforms import Transform, apply
 from policylearn.models import SYSTEMS, Inputs, build_model
 from policylearn.nn import Features
 from policylearn.settings import ConfigError
+from tests.errors import raises_naming
 from tests.graphs import ATOMS, BONDS, batch_of, data_of, molecules, permuted
 
 NAMES = ("gnn-ak", "gnn-ak-plus", "gnn-sswl", "gnn-sswl-plus", "ngnn", "ngnn-zinc", "ngnn-sun", "reconstruction")
@@ -77,7 +78,7 @@ def test_networks_are_as_large_as_published(name: str, inputs: Inputs, settings:
 @names
 def test_too_many_rows_are_refused_with_the_number_and_the_way_out(name: str) -> None:
     graphs = [data_of(nx.cycle_graph(12)), data_of(nx.complete_graph(5))]
-    with pytest.raises(RowLimitError, match="'max_rows' is 50"):
+    with raises_naming(RowLimitError, "'max_rows'", "50"):
         Small(name, max_rows=50)(*graphs)
     Small(name, max_rows=12 * 12 + 5 * 5)(*graphs)
 

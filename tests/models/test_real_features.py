@@ -12,6 +12,7 @@ from policylearn.data import make_batch, pack_pyg
 from policylearn.data.transforms import Transform, fit_apply
 from policylearn.models import SYSTEMS, Inputs
 from policylearn.nn import Features
+from tests.errors import raises_naming
 from tests.graphs import ATOMS, BONDS, molecules
 
 NETWORK = {"layers": 2, "channels": 20, "dropout": 0.0}
@@ -60,5 +61,5 @@ def test_numbers_that_a_system_was_not_built_for_are_refused(name: str) -> None:
     with torch.no_grad():
         model(batch)
         batch.x_real = torch.zeros(batch.num_nodes, 3)
-        with pytest.raises(ValueError, match="real=3"):
+        with raises_naming(ValueError, "real=3"):
             model(batch)

@@ -25,6 +25,7 @@ from policylearn.policies import (
     StraightThrough,
     degree,
 )
+from tests.errors import raises_naming
 from tests.graphs import batch_of, molecules, small_model
 
 C = 6
@@ -190,5 +191,5 @@ def test_what_is_not_declared_is_the_widest() -> None:
     assert scope_of(lambda graphs, bag: bag.marks) == "batch"
     assert depends_on_batch(encoder_of(None))
     assert not depends_on_batch(encoder_of("bag"))
-    with pytest.raises(ValueError, match="'scope'"):
+    with raises_naming(ValueError, "'scope'"):
         scope_of(encoder_of("graph"))  # type: ignore[arg-type]

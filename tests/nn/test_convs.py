@@ -10,6 +10,7 @@ from torch_geometric.nn import GATv2Conv, GCNConv, GINConv, GINEConv, MessagePas
 from policylearn.bags import Bag, Graphs, Selection, mark_nodes
 from policylearn.nn import GIN, CategoricalEdges, NoNorm, PyGConv, RealEdges
 from policylearn.policies import FullPolicy
+from tests.errors import raises_naming
 from tests.graphs import BONDS, batch_of, molecules, small_model
 
 GRAPHS = Graphs.of(batch_of(*molecules(6)))
@@ -77,7 +78,7 @@ def test_models_with_other_convolutions_train(conv: str, policy: str) -> None:
 def test_edge_features_that_are_missing_are_asked_for() -> None:
     data = molecules(1)[0]
     data.edge_attr = None
-    with pytest.raises(ValueError, match="'edge_attr'"):
+    with raises_naming(ValueError, "'edge_attr'"):
         small_model()(data)
 
 

@@ -8,6 +8,7 @@ from torch_geometric.data import Data
 
 from policylearn.bags import Graphs
 from policylearn.nn import CategoricalEdges, Features, NodeEncoder
+from tests.errors import raises_naming
 
 
 def graphs(x: torch.Tensor, x_real: torch.Tensor | None = None) -> Graphs:
@@ -38,5 +39,5 @@ def test_numbers_beside_numbers_are_one_table() -> None:
 
 
 def test_numbers_that_are_missing_are_asked_for() -> None:
-    with pytest.raises(ValueError, match="2 columns"):
+    with raises_naming(ValueError, "2 columns"):
         NodeEncoder(Features((5,), real=2), 4)(graphs(torch.tensor([[1]])))

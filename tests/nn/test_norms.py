@@ -5,6 +5,7 @@ import torch
 from torch import nn
 
 from policylearn.nn import RowBatchNorm, build_norm, can_be_cut
+from tests.errors import raises_naming
 
 
 def test_batch_norm_is_torchs() -> None:
@@ -42,5 +43,5 @@ def test_only_batch_norm_in_training_mixes_rows(kind: str, mixes: bool) -> None:
 
 
 def test_unknown_kinds_are_refused() -> None:
-    with pytest.raises(ValueError, match="'group'"):
+    with raises_naming(ValueError, "'group'"):
         build_norm("group", 4)

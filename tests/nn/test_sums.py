@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hypothesis.strategies as st
-import pytest
 import torch
 from hypothesis import given
 from torch import Tensor
@@ -11,6 +10,7 @@ from torch.autograd import gradcheck
 
 from policylearn.bags import Adjacency
 from policylearn.nn import collect, gather, neighbour_sum
+from tests.errors import raises_naming
 
 
 @st.composite
@@ -83,5 +83,5 @@ def test_sums_are_deterministic() -> None:
 
 
 def test_an_edge_out_of_range_is_refused() -> None:
-    with pytest.raises(ValueError, match="node 5"):
+    with raises_naming(ValueError, "node 5"):
         Adjacency.of(torch.tensor([[0], [5]]), 3)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import csv
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -24,6 +22,7 @@ from policylearn.prediction.kernel_model import KERNEL, KernelModel, fit_kernel_
 from policylearn.prediction.trees import ROUNDS, SETTINGS, TreeModel, fit_trees, tree_inputs
 from policylearn.settings.run_files import RunError
 from tests.training.molecules import molesol, write_table
+from tests.warm import MAIN, run_warm
 
 QUICK = ["--epochs", "2", "--prediction.channels", "4", "--prediction.layers", "1", "--policy", "none"]
 REGRESSION = Task("regression", "mse", "rmse")
@@ -168,8 +167,8 @@ def test_from_train_to_predict_in_a_new_process(tmp_path: Path, capsys: pytest.C
     assert main(["evaluate", str(run), "--part", "valid"]) == 2
     assert main(["export", str(run), "-o", str(tmp_path / "model.pt2")]) == 0
     assert "network alone" in capsys.readouterr().out
-    code = "import sys; from policylearn.cli import main; sys.exit(main(sys.argv[1:]))"
-    subprocess.run([sys.executable, "-c", code, "predict", str(run), str(table), "-o", str(out)], check=True)
+    done = run_warm(MAIN, "predict", run, table, "-o", out)
+    assert done.returncode == 0, done.stderr
     with out.open(newline="") as file:
         found = np.array([float(row["predicted_logS"]) for row in csv.DictReader(file)])
     predictor = policylearn.load(run)

@@ -12,6 +12,7 @@ from policylearn.data import Task
 from policylearn.prediction.answer import Answer
 from policylearn.prediction.calibration import Calibration, Coverage, calibrate, conformal_quantile, measure_coverage
 from policylearn.settings.run_files import RunError
+from tests.errors import raises_naming
 
 NUMBER = Task("regression", "mse", "rmse", ("a", "b"))
 YES_NO = Task("binary", "bce", "rocauc", ("t",))
@@ -101,7 +102,7 @@ def test_it_is_read_back_as_it_was_written(tmp_path: Path) -> None:
     found.save(tmp_path)
     assert Calibration.load(tmp_path) == found
     assert Calibration.load(tmp_path / "elsewhere") is None
-    with pytest.raises(ValueError, match=r"0\.85"):
+    with raises_naming(ValueError, "0.85"):
         found.bound(NUMBER, answer(np.zeros((1, 2))), 0.85)
     assert calibrate(YES_NO, np.full((3, 1), np.nan), answer(np.zeros((3, 1)))) is None
     (tmp_path / "calibration.json").write_text('{"kind": "interval"}')

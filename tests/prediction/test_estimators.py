@@ -21,6 +21,7 @@ from policylearn import PolicyLearnClassifier, PolicyLearnRegressor
 from policylearn.data import DataError, make_data, pack_molecules
 from policylearn.data.molecules import featurise
 from policylearn.settings.run_files import RunError
+from tests.errors import raises_naming
 from tests.training.molecules import molesol
 
 TINY = {"epochs": 2, "channels": 8, "layers": 2, "batch_size": 16}
@@ -66,7 +67,7 @@ def test_every_form_of_input_agrees(
         np.testing.assert_allclose(regressor.predict(form), expected, atol=1e-5)
     packed = pack_molecules([featurise(text) for text in smiles])
     graphs = [make_data(packed, graph) for graph in range(len(packed))]
-    with pytest.raises(DataError, match="SMILES"):
+    with raises_naming(DataError, "SMILES"):
         regressor.predict(graphs)
     again = PolicyLearnRegressor(**TINY).fit(pd.Series(smiles), list(y))
     np.testing.assert_allclose(again.predict(smiles), expected, atol=1e-6)
@@ -149,5 +150,5 @@ def test_bad_input_is_named(rows: object, y: object, message: str) -> None:
 def test_what_is_not_fitted_says_so() -> None:
     with pytest.raises(NotFittedError):
         PolicyLearnRegressor().predict(["CCO"])
-    with pytest.raises(DataError, match="class"):
+    with raises_naming(DataError, "class"):
         PolicyLearnClassifier().fit(["CCO", "CC"], [1, 1])

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -22,6 +20,7 @@ from policylearn.prediction.export import quiet_tracer
 from policylearn.prediction.plain_form import PlainBatch, PlainForm
 from policylearn.settings.run_files import RunError
 from tests.training.molecules import molesol, write_table
+from tests.warm import run_warm
 
 PAGE = Path(__file__).parents[2] / "docs" / "export.md"
 INPUTS = Inputs(node_features=Features((5, 3)), edge_features=Features((4,)))
@@ -159,7 +158,8 @@ def test_the_page_predicts_without_this_package(exported: tuple[Path, Path], tmp
         + code.replace("model.pt2", str(path)).replace('["CCO", "c1ccccc1O"]', "json.load(open('smiles.json'))")
         + "\njson.dump([values.tolist(), lower.tolist(), upper.tolist(), picks.tolist()], open('found.json', 'w'))\n"
     )
-    subprocess.run([sys.executable, "-c", script], cwd=tmp_path, check=True, timeout=300)
+    done = run_warm(script, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
     values, lower, upper, picks = json.loads((tmp_path / "found.json").read_text())
     expected = policylearn.load(run).answer(smiles)
     assert expected.lower is not None

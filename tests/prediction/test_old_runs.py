@@ -11,6 +11,7 @@ import pytest
 
 from policylearn.prediction import BatchWarning, load
 from policylearn.settings.run_files import RunError
+from tests.errors import raises_naming
 
 HERE = Path(__file__).parent
 RUNS = sorted(path.parent for path in HERE.glob("runs_of_0_*/*/answers.json"))
@@ -31,5 +32,5 @@ def test_there_are_runs_of_every_kind() -> None:
 
 
 def test_a_run_with_an_option_that_is_gone_says_so() -> None:
-    with pytest.raises(RunError, match=r"selection\.shared"):
+    with raises_naming(RunError, "selection.shared"):
         load(HERE / "runs_of_0_2" / "shared")

@@ -18,6 +18,7 @@ from policylearn.prediction import Predictor, load
 from policylearn.prediction.input_graphs import pack_items
 from policylearn.prediction.predictor import BatchWarning
 from policylearn.settings.run_files import RunError
+from tests.errors import raises_naming
 from tests.training.molecules import molesol, small_run, write_table
 from tests.training.tiny import write_graphs
 
@@ -174,7 +175,7 @@ def test_runs_on_graphs(node_level: bool, tmp_path: Path) -> None:
     assert values.shape == (rows, 1)
     np.testing.assert_allclose(predictor.predict(graphs, batch_size=50), values, **CLOSE)
     np.testing.assert_allclose(predictor.predict(make_batch(graphs, range(len(graphs)))), values, **CLOSE)
-    with pytest.raises(DataError, match="graphs"):
+    with raises_naming(DataError, "graphs"):
         predictor.predict(["CCO"])
 
 
@@ -182,7 +183,7 @@ def test_a_newer_format_is_refused(run: Path, tmp_path: Path) -> None:
     folder = copied(run, tmp_path)
     facts = json.loads((folder / "run.json").read_text())
     (folder / "run.json").write_text(json.dumps(facts | {"format": facts["format"] + 1}))
-    with pytest.raises(RunError, match=f"format {facts['format'] + 1}"):
+    with raises_naming(RunError, f"format {facts['format'] + 1}"):
         load(folder)
 
 

@@ -16,6 +16,7 @@ from policylearn.cli import main
 from policylearn.prediction import Predictor, load
 from policylearn.prediction.table_writer import PredictOptions, predict_table
 from policylearn.settings.run_files import RunError
+from tests.errors import raises_naming
 from tests.ray_processes import WHY, two_cores, workers
 from tests.training.molecules import molesol, small_run
 
@@ -93,7 +94,7 @@ def test_a_stopped_prediction_goes_on(predictor: Predictor, run: Path, table: Pa
     folder = tmp_path / "out.csv.parts"
     first = min(folder.glob("*[0-9].json"))
     first.with_suffix(".rows").write_text("kept\n")
-    with pytest.raises(RunError, match=r"out\.csv\.parts"):
+    with raises_naming(RunError, "out.csv.parts"):
         predict_on_ray(predictor, run, source, output, PredictOptions(workers=2, picks=True), chunks=1)
     predict_on_ray(predictor, run, source, output, TWO, chunks=1)
     predict_table(predictor, source, tmp_path / "plain.csv")

@@ -8,8 +8,6 @@ import json
 import os
 import signal
 import socket
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -22,8 +20,10 @@ import pytest
 import policylearn
 from policylearn.cli import main
 from policylearn.data import DataError
+from tests.errors import raises_naming
 from tests.training.molecules import molesol, small_run, write_table
 from tests.training.tiny import write_graphs
+from tests.warm import MAIN, WarmProcess, run_warm
 
 pytest.importorskip("fastapi", reason="the extra 'serve' is not installed")
 httpx = pytest.importorskip("httpx", reason="httpx is not installed")
@@ -248,7 +248,7 @@ def test_graphs_cannot_be_served(tmp_path: Path) -> None:
     folder = small_run(tmp_path / "run", write_graphs(tmp_path / "g.npz"))
     with pytest.raises(DataError):
         make_app(policylearn.load(folder))
-    with pytest.raises(ValueError, match="'rows'"):
+    with raises_naming(ValueError, "'rows'"):
         Limits(rows=0)
 
 
@@ -262,27 +262,23 @@ async def serve():
         asking = asyncio.create_task(app.state.requests.ask(["CCO"]))
         await asyncio.sleep(0.01)
         asking.cancel()
-if __name__ == "__main__":
-    warnings.simplefilter("ignore")
-    asyncio.run(serve())
+warnings.simplefilter("ignore")
+asyncio.run(serve())
 """
 
 
-def test_a_stop_while_workers_start_is_quiet(run: Path, tmp_path: Path) -> None:
-    script = tmp_path / "stop.py"
-    script.write_text(STOPPED_AT_ONCE)
-    done = subprocess.run([sys.executable, script, run], capture_output=True, text=True, timeout=180, check=True)
+def test_a_stop_while_workers_start_is_quiet(run: Path) -> None:
+    done = run_warm(STOPPED_AT_ONCE, run)
+    assert done.returncode == 0, done.stderr
     assert done.stderr == ""
 
 
 @pytest.fixture
-def server(run: Path) -> Iterator[tuple[subprocess.Popen[bytes], int]]:
+def server(run: Path) -> Iterator[tuple[WarmProcess, int]]:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    code = "import sys; from policylearn.cli import main; sys.exit(main(sys.argv[1:]))"
-    words = [sys.executable, "-c", code, "serve", str(run), "--port", str(port)]
-    process = subprocess.Popen(words, env=os.environ | {"OMP_NUM_THREADS": "1"})
+    process = WarmProcess(MAIN, "serve", run, "--port", port, env=os.environ | {"OMP_NUM_THREADS": "1"})
     try:
         yield process, port
     finally:
@@ -290,7 +286,7 @@ def server(run: Path) -> Iterator[tuple[subprocess.Popen[bytes], int]]:
         process.wait()
 
 
-def test_it_listens_and_stops_when_told(server: tuple[subprocess.Popen[bytes], int]) -> None:
+def test_it_listens_and_stops_when_told(server: tuple[WarmProcess, int]) -> None:
     process, port = server
     until = time.monotonic() + 180
     while True:

@@ -9,6 +9,7 @@ import pytest
 from policylearn.models import chosen_system
 from policylearn.settings import ConfigError, RunConfig, changed, read_config, to_yaml, with_setting
 from policylearn.settings.schema import nested
+from tests.errors import raises_naming
 
 REFUSED = {
     "epochs: 3": ("'epochs'", "'fit.epochs'"),
@@ -54,7 +55,7 @@ def test_the_file_is_named(text: str | None, tmp_path: Path) -> None:
     path = tmp_path / "mine.yaml"
     if text is not None:
         path.write_text(text)
-    with pytest.raises(ConfigError, match=str(path)):
+    with raises_naming(ConfigError, str(path)):
         read_config(path)
 
 

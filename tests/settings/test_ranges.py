@@ -12,6 +12,7 @@ from policylearn.models import SYSTEMS, chosen_system
 from policylearn.policies import ESTIMATORS, POLICIES
 from policylearn.settings import ConfigError, RunConfig, Settings, changed
 from policylearn.settings.schema import group_of, hints_of, read_value
+from tests.errors import raises_naming
 
 
 def groups_of(kind: type[Settings]) -> list[type[Settings]]:
@@ -40,7 +41,7 @@ def test_every_number_has_a_range(kind: type[Settings]) -> None:
         for number in numbers_in(hint) if name not in ANY_NUMBER else ():
             outside = [-(10**12)] if number is int else [math.nan, math.inf, -math.inf]
             for value in outside:
-                with pytest.raises(ConfigError, match=f"'{name}'"):
+                with raises_naming(ConfigError, f"'{name}'"):
                     read_value(hint, value if get_origin(hint) is not tuple else [value], name)
 
 
@@ -61,6 +62,6 @@ def test_every_number_has_a_range(kind: type[Settings]) -> None:
     ],
 )
 def test_what_lies_outside_is_named(content: dict[str, Any], name: str, value: str) -> None:
-    with pytest.raises(ConfigError, match=f"'{name}'") as error:
+    with raises_naming(ConfigError, f"'{name}'") as error:
         chosen_system(changed(RunConfig(), content))
     assert value in str(error.value)

@@ -13,6 +13,7 @@ from policylearn.training import load_source, train
 from policylearn.training.asam import Asam, scaled_weights
 from policylearn.training.folds import read_history
 from policylearn.training.module import RunModule
+from tests.errors import raises_naming
 from tests.training.tiny import tiny_config, write_graphs
 
 
@@ -38,9 +39,9 @@ def test_a_step_takes_the_gradient_uphill_and_starts_from_the_weights() -> None:
     assert weight.item() == pytest.approx(2 - 0.1 * 2 * (2 + 0.5 * 9 * 4 / size))
     assert bias.item() == pytest.approx(3 - 0.1 * 2 * (3 + 0.5 * 6 / size))
     assert unused.item() == 1
-    with pytest.raises(ValueError, match="closure"):
+    with raises_naming(ValueError, "closure"):
         asam.step()
-    with pytest.raises(ValueError, match="asam_rho"):
+    with raises_naming(ValueError, "asam_rho"):
         Asam(base, [], rho=0.0)
 
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -13,6 +11,7 @@ from policylearn.settings import RunConfig, to_yaml, with_setting
 from policylearn.training import fit, load_run, load_source
 from policylearn.training.folds import read_history
 from tests.training.tiny import tiny_config, write_graphs
+from tests.warm import run_warm
 
 SCRIPT = """
 import sys
@@ -23,6 +22,8 @@ from policylearn.settings import read_config
 config = read_config(Path(sys.argv[1]))
 fit(config, load_source(config.data), Path(sys.argv[2]), resume=True)
 """
+FIRST = "import runpy, sys; del sys.argv[0]; runpy.run_path(sys.argv[0], run_name='__main__')"
+"""Runs a script; Lightning then starts the second process with the same words."""
 
 
 def run_pair(config: RunConfig, tmp_path: Path) -> Path:
@@ -30,9 +31,9 @@ def run_pair(config: RunConfig, tmp_path: Path) -> Path:
     (tmp_path / "config.yaml").write_text(to_yaml(with_setting(config, "fit.devices", 2)))
     script = tmp_path / "script.py"
     script.write_text(SCRIPT)
-    command = [sys.executable, str(script), str(tmp_path / "config.yaml"), str(tmp_path / "pair")]
     clean = {key: value for key, value in os.environ.items() if key not in ("LOCAL_RANK", "NODE_RANK", "WORLD_SIZE")}
-    done = subprocess.run(command, env=clean | {"OMP_NUM_THREADS": "1"}, capture_output=True, text=True, timeout=300)
+    words = [script, tmp_path / "config.yaml", tmp_path / "pair"]
+    done = run_warm(FIRST, *words, env=clean | {"OMP_NUM_THREADS": "1"})
     assert done.returncode == 0, done.stderr
     return tmp_path / "pair"
 

@@ -22,6 +22,7 @@ from policylearn.training.folds import read_history
 from policylearn.training.module import RunModule
 from policylearn.training.prepared_data import prepare_data
 from policylearn.training.runs import make_model
+from tests.errors import raises_naming
 from tests.training.step_log import StepLog, first_difference
 from tests.training.tiny import tiny_config, write_graphs
 
@@ -182,7 +183,7 @@ def test_a_folder_with_a_run_is_left_alone(graphs: Path, tmp_path: Path) -> None
     source = load_source(config.data)
     fit(config, source, tmp_path / "run")
     before = {path: path.read_bytes() for path in (tmp_path / "run").iterdir() if path.is_file()}
-    with pytest.raises(RunError, match="--resume"):
+    with raises_naming(RunError, "--resume"):
         fit(config, source, tmp_path / "run")
     fit(config, source, tmp_path / "run", resume=True)
     assert {path: path.read_bytes() for path in before} == before

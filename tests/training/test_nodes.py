@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 import signal
 import socket
-import subprocess
-import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -21,6 +19,7 @@ from policylearn.settings import RunConfig, read_config, to_yaml
 from policylearn.training import fit, load_source, processes
 from policylearn.training.folds import read_history
 from tests.training.tiny import tiny_config, write_graphs
+from tests.warm import WarmProcess
 
 ADDRESSES = ("127.0.0.1", "127.0.0.2")
 ENVIRONMENT = {
@@ -29,6 +28,7 @@ ENVIRONMENT = {
     "TORCH_DISABLE_SHARE_RDZV_TCP_STORE": "1",  # torch tells only first comers where its shared store is
 }
 WAIT = 240
+TORCHRUN = "from torch.distributed.run import main; main()"
 
 
 def plain_config(path: Path, **changes: dict) -> RunConfig:
@@ -57,17 +57,12 @@ class Node:
     """One machine: a torchrun of its own, with the address that it listens on."""
 
     def __init__(self, number: int, rendezvous: Sequence[str], words: Sequence[str], log: Path) -> None:
-        command = [sys.executable, "-m", "torch.distributed.run", "--nnodes", "2", "--nproc-per-node", "1"]
-        command += ["--local-addr", ADDRESSES[number], *rendezvous, "-m", "policylearn", *words]
+        command = ["--nnodes", "2", "--nproc-per-node", "1", "--local-addr", ADDRESSES[number], *rendezvous]
+        command += ["-m", "policylearn", *words]
         self.log = log
         with log.open("w") as file:
-            self.process = subprocess.Popen(
-                command,
-                env=clean_environment() | ENVIRONMENT,
-                stdout=file,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,
-            )
+            environment = clean_environment() | ENVIRONMENT
+            self.process = WarmProcess(TORCHRUN, *command, env=environment, stdout=file, stderr=file)
 
     def wait(self) -> int:
         return self.process.wait(timeout=WAIT)
@@ -145,18 +140,14 @@ def pair(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[str]]:
         (folder / f"{name}.yaml").write_text(to_yaml(config))
     where = {"MASTER_ADDR": ADDRESSES[0], "MASTER_PORT": str(free_port()), "WORLD_SIZE": "2", "LOCAL_WORLD_SIZE": "1"}
     where |= {"TORCHELASTIC_RUN_ID": "test", "LOCAL_RANK": "0"}
-    processes = [
-        subprocess.Popen(
-            [sys.executable, "-c", PAIR, str(rank), str(folder)],
-            env=clean_environment() | ENVIRONMENT | where | {"RANK": str(rank), "GROUP_RANK": str(rank)},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-        )
-        for rank in (0, 1)
-    ]
-    said = [process.communicate(timeout=WAIT)[0] for process in processes]
-    assert [process.returncode for process in processes] == [0, 0], "\n".join(said)
+    logs, processes = [folder / f"{rank}.log" for rank in (0, 1)], []
+    for rank, log in enumerate(logs):
+        environment = clean_environment() | ENVIRONMENT | where | {"RANK": str(rank), "GROUP_RANK": str(rank)}
+        with log.open("w") as file:
+            processes.append(WarmProcess(PAIR, rank, folder, env=environment, stdout=file, stderr=file))
+    codes = [process.wait(WAIT) for process in processes]
+    said = [log.read_text() for log in logs]
+    assert codes == [0, 0], "\n".join(said)
     return folder, said
 
 

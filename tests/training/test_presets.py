@@ -28,6 +28,7 @@ from policylearn.training.fitting import count_parameters
 from policylearn.training.module import RunModule
 from policylearn.training.prepared_data import learned_of
 from policylearn.training.presets import preset_names
+from tests.errors import raises_naming
 from tests.molecule_graphs import molecule_like
 
 TAUS, DROPS, RATES = [0.33, 0.66, 1.0, 2.0], [0.0, 0.3, 0.5], [0.01, 0.001]
@@ -207,7 +208,7 @@ def test_ranked_policies_train_as_random_does(policy: str) -> None:
 
 
 def test_what_is_unknown_is_named() -> None:
-    with pytest.raises(ConfigError, match="'learnt'"):
+    with raises_naming(ConfigError, "'learnt'"):
         preset("zinc", "learnt")
     with pytest.raises(ConfigError):
         run_config("zinc", {"model": "sunn"})

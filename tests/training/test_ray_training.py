@@ -14,6 +14,7 @@ from policylearn.cli import main
 from policylearn.settings import to_yaml, with_setting
 from policylearn.settings.run_files import RunError
 from policylearn.training import fit, load_source
+from tests.errors import raises_naming
 from tests.ray_processes import WHY, two_cores, workers
 from tests.training.test_nodes import assert_close_runs, plain_config
 from tests.training.tiny import write_graphs
@@ -57,7 +58,7 @@ def test_what_cannot_be_done_is_said_before(tmp_path: Path) -> None:
     from policylearn.training.ray_training import train_on_ray
 
     config = plain_config(write_graphs(tmp_path / "tiny.npz"))
-    with pytest.raises(RunError, match=r"'fit.devices' is 64"):
+    with raises_naming(RunError, "'fit.devices'", "64"):
         train_on_ray(with_setting(config, "fit.devices", 64), tmp_path / "run")
     with pytest.raises(RunError):
         train_on_ray(config, tmp_path)

@@ -6,8 +6,6 @@ import json
 import os
 import shutil
 import signal
-import subprocess
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,6 +19,7 @@ from policylearn.training import fit, load_source
 from policylearn.training.checkpoints import epochs_kept, newest_readable, read
 from tests.training.step_log import StepLog, first_difference
 from tests.training.tiny import tiny_config, write_graphs
+from tests.warm import PIPE, WarmProcess
 
 SCRIPT = """
 import json, sys
@@ -76,14 +75,12 @@ def assert_same_run(a: Logged, b: Logged) -> None:
 def killed(reference: tuple[RunConfig, Logged]) -> Logged:
     """The same run, killed in the middle of its fourth epoch, while it waits."""
     home = reference[1].folder.parent
-    folder, root = home / "killed", str(Path(__file__).parents[2])
-    command = [sys.executable, "-c", SCRIPT, str(home / "config.yaml"), str(folder)]
-    environment = os.environ | {"OMP_NUM_THREADS": "1", "PYTHONPATH": root}
-    with subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
-    ) as process:
-        assert process.stdin is not None
-        assert process.stdout is not None
+    folder = home / "killed"
+    environment = os.environ | {"OMP_NUM_THREADS": "1"}
+    process = WarmProcess(SCRIPT, home / "config.yaml", folder, env=environment, stdin=PIPE, stdout=PIPE)
+    assert process.stdin is not None
+    assert process.stdout is not None
+    with process.stdin, process.stdout:
         steps = []
         for number in range(11):
             steps.append(json.loads(process.stdout.readline()))

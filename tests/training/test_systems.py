@@ -19,6 +19,7 @@ from policylearn.settings.flat import differences, flat
 from policylearn.settings.schema import RunNote
 from policylearn.training import fit, load_run, load_source
 from policylearn.training.reevaluation import reevaluate
+from tests.errors import raises_naming
 from tests.training.molecules import molesol, read_table, write_table
 
 
@@ -115,7 +116,7 @@ def test_memory_is_stated_for_full_bags_alone(table: Path) -> None:
 
 def test_a_transform_that_nothing_reads_is_refused(table: Path, tmp_path: Path) -> None:
     config = changed(small_config("sun", table), {"data": {"transforms": {"descriptors": {}}}})
-    with pytest.raises(DataError, match="'descriptors'"):
+    with raises_naming(DataError, "'descriptors'"):
         fit(config, load_source(config.data), tmp_path / "run")
 
 

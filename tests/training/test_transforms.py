@@ -24,6 +24,7 @@ from policylearn.training import fit, load_run, load_source, train
 from policylearn.training.prepared_data import prepare_data
 from policylearn.training.reevaluation import reevaluate
 from policylearn.training.runs import make_model
+from tests.errors import raises_naming
 from tests.graphs import batch_of, molecules, small_model
 from tests.training.molecules import molesol, read_table, small_run, write_table
 from tests.training.tiny import tiny_config, write_graphs
@@ -89,7 +90,7 @@ def test_every_way_in_gives_the_same_answer(run: Path, table: Path, tmp_path: Pa
     assert main(["predict", str(run), str(table), "-o", str(tmp_path / "out.csv")]) == 0
     written = [float(row["predicted_y"]) for row in read_table(tmp_path / "out.csv")][:12]
     assert written == pytest.approx(wanted[:, 0].tolist(), abs=1e-5)
-    with pytest.raises(DataError, match="SMILES"):
+    with raises_naming(DataError, "SMILES"):
         predictor.predict([make_data(graphs, 0)])
 
 
@@ -189,11 +190,11 @@ def test_a_transform_as_it_comes_is_another_job_than_none() -> None:
 
 
 def test_descriptors_belong_to_graphs() -> None:
-    with pytest.raises(ValueError, match="descriptors"):
+    with raises_naming(ValueError, "descriptors"):
         build_model(inputs=Inputs(Features((21,)), level="node", descriptors=3))
     batch = batch_of(*molecules(4))
     model = small_model("random", descriptors=3, descriptor_dropout=0.5).eval()
-    with pytest.raises(ValueError, match="'descriptors'"):
+    with raises_naming(ValueError, "'descriptors'"):
         model(batch)
     batch.descriptors = torch.randn(batch.num_graphs, 3)
     before = model(batch)
@@ -245,5 +246,5 @@ def test_structures_of_ones_own_file_are_counted_and_asked_for(tmp_path: Path) -
     fit(config, load_source(config.data), tmp_path / "run")
     predictor = load(tmp_path / "run")
     assert len(predictor.predict(PackedGraphs.load(path))) == 60
-    with pytest.raises(DataError, match="'x_real'"):
+    with raises_naming(DataError, "'x_real'"):
         predictor.predict([Data(x=torch.tensor([[1]]), edge_index=torch.empty(2, 0).long())])

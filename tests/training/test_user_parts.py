@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -15,8 +13,10 @@ from policylearn import load
 from policylearn.data import DataError, read_table
 from policylearn.settings.run_files import RunError
 from policylearn.training import load_run, reevaluate
+from tests.errors import raises_naming
 from tests.training.molecules import read_table as read_rows
 from tests.training.molecules import write_table
+from tests.warm import run_warm
 
 EXAMPLES = Path(__file__).parents[2] / "docs" / "examples"
 PLUGINS = sorted(EXAMPLES.glob("my_*.py"))
@@ -43,14 +43,7 @@ SCRIPT = "import json, sys; from policylearn.cli import main; print([main(words)
 def run_commands(commands: list[list[str]], folder: Path, **environment: str) -> str:
     """Run commands one after the other in a new process; what they print, if all end well."""
     own = {"POLICYLEARN_DATA": str(folder), "XDG_CACHE_HOME": str(folder / "cache"), "OMP_NUM_THREADS": "1"}
-    done = subprocess.run(
-        [sys.executable, "-c", SCRIPT, json.dumps(commands)],
-        check=False,
-        capture_output=True,
-        text=True,
-        env=os.environ | own | environment,
-        cwd=folder,
-    )
+    done = run_warm(SCRIPT, json.dumps(commands), env=os.environ | own | environment, cwd=folder)
     assert done.stdout.endswith(f"{[0] * len(commands)}\n"), done.stdout + done.stderr
     return done.stdout
 
@@ -85,7 +78,7 @@ def test_a_new_process_predicts_with_them(folder: Path) -> None:
 
 @pytest.mark.parametrize(("name", "missing"), [("policy", "degrees"), ("estimator", "plain_reinforce")])
 def test_a_process_without_them_says_what_is_missing(folder: Path, name: str, missing: str) -> None:
-    with pytest.raises(RunError, match=f"'{missing}'") as error:
+    with raises_naming(RunError, f"'{missing}'") as error:
         load(folder / name)
     assert str(PLUGINS[0]) in str(error.value)
 

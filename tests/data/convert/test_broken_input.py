@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from policylearn.data.convert import pack_ogb_folder, pack_tu_folder, read_csv
 from policylearn.data.packed import DataError
+from tests.errors import raises_naming
 
 SHARED_FOLDER = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 
@@ -65,7 +66,7 @@ def test_every_row_is_kept_or_reported(tmp_path, rows, targets, task):
     assert len(table.graphs.smiles) == len(table.lines) == len(table.graphs)
     assert not set(table.lines.tolist()) & {row.line for row in table.report.dropped}
     if table.report.dropped:
-        with pytest.raises(DataError, match=f"line {table.report.dropped[0].line}:"):
+        with raises_naming(DataError, f"line {table.report.dropped[0].line}:"):
             read_csv(path, targets=targets, task=task)
     else:
         np.testing.assert_array_equal(read_csv(path, targets=targets, task=task).graphs.y, table.graphs.y)
@@ -138,7 +139,7 @@ def test_a_failed_save_leaves_nothing_behind(tmp_path, monkeypatch):
 
     monkeypatch.setattr(np, "savez_compressed", fail_midway)
     for file in (target, tmp_path / "packed" / "new.npz"):
-        with pytest.raises(OSError, match="no space"):
+        with raises_naming(OSError, "no space"):
             graphs.save(file)
     assert [entry.name for entry in target.parent.iterdir()] == ["t.npz"]
     assert target.read_bytes() == before

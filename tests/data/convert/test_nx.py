@@ -4,6 +4,7 @@ import pytest
 
 from policylearn.data.convert import pack_networkx
 from policylearn.data.packed import DataError
+from tests.errors import raises_naming
 
 
 def labelled():
@@ -72,10 +73,10 @@ def test_missing_attributes_are_named(options, message):
 def test_widths_and_types():
     other = nx.Graph()
     other.add_node(0, place=(1.0,))
-    with pytest.raises(DataError, match="graph 1, node 0"):
+    with raises_naming(DataError, "graph 1, node 0"):
         pack_networkx([labelled(), other], node_features=["place"])
     other.nodes[0]["place"] = "north"
-    with pytest.raises(DataError, match="'north'"):
+    with raises_naming(DataError, "'north'"):
         pack_networkx([other], node_features=["place"])
     other.nodes[0]["place"] = float("nan")
     with pytest.raises(DataError):

@@ -4,6 +4,7 @@ import pytest
 
 from policylearn.data.convert import open_rows
 from policylearn.data.packed import DataError
+from tests.errors import raises_naming
 
 
 def rows_of(path, columns=()):
@@ -90,7 +91,7 @@ def test_files_that_cannot_be_read(tmp_path, text, message):
 
 
 def test_absent_and_damaged_files(tmp_path):
-    with pytest.raises(DataError, match=r"nowhere.csv"):
+    with raises_naming(DataError, "nowhere.csv"):
         list(rows_of(tmp_path / "nowhere.csv"))
     with pytest.raises(DataError):
         list(rows_of(tmp_path))

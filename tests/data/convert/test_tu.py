@@ -5,6 +5,7 @@ from torch_geometric.io import read_tu_data
 
 from policylearn.data.convert import pack_tu_folder
 from policylearn.data.packed import DataError
+from tests.errors import raises_naming
 
 FILES = {
     "A": "1, 2\n2, 1\n2, 3\n3, 2\n4, 5\n5, 4\n",
@@ -54,10 +55,10 @@ def test_graph_attributes_are_the_targets(folder):
 
 def test_a_row_that_is_too_short_is_named(folder):
     (folder / "TOY_graph_attributes.txt").write_text("0.5, 1\n1.5\n2.5, 3\n")
-    with pytest.raises(DataError, match="line 2"):
+    with raises_naming(DataError, "line 2"):
         pack_tu_folder(folder)
     (folder / "TOY_A.txt").write_text("1, 2\n2, 1.5\n")
-    with pytest.raises(DataError, match="line 2"):
+    with raises_naming(DataError, "line 2"):
         pack_tu_folder(folder)
 
 
@@ -117,12 +118,12 @@ def test_broken_files_are_named(folder, part, text, named):
 
 def test_which_dataset_must_be_clear(folder):
     (folder / "TOY_graph_labels.txt").unlink()
-    with pytest.raises(DataError, match="TOY_graph_labels"):
+    with raises_naming(DataError, "TOY_graph_labels"):
         pack_tu_folder(folder)
-    with pytest.raises(DataError, match="OTHER_graph_indicator"):
+    with raises_naming(DataError, "OTHER_graph_indicator"):
         pack_tu_folder(folder, "OTHER")
     (folder / "OTHER_A.txt").write_text("")
-    with pytest.raises(DataError, match="OTHER, TOY"):
+    with raises_naming(DataError, "OTHER, TOY"):
         pack_tu_folder(folder)
     with pytest.raises(DataError):
         pack_tu_folder(folder / "nowhere")

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from policylearn.data.packed import DataError
 from policylearn.data.synthetic import adjacency, csl_classes, csl_edges, csl_graph, csl_members
+from tests.errors import raises_naming
 
 
 def as_networkx(n: int, k: int) -> nx.Graph:
@@ -51,7 +52,7 @@ def test_every_csl_graph_is_four_regular_connected_and_a_cycle_with_skips(n: int
 
 @pytest.mark.parametrize(("n", "k"), [(13, 1), (13, 12), (13, 0), (13, 14), (12, 3), (6, 5), (4, 2)])
 def test_a_skip_that_is_none_is_refused_with_a_remedy(n: int, k: int) -> None:
-    with pytest.raises(DataError, match=rf"CSL\({n}, {k}\)"):
+    with raises_naming(DataError, f"CSL({n}, {k})"):
         csl_edges(n, k)
 
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 
-import pytest
-
 from lab.bench.record import BenchReport, Timing, paired_ratio
 from lab.bench.steps import NAMES, SYSTEM, title_of
 from lab.bench.tables import report_markdown, system_rows
+from tests.errors import raises_naming
 
 
 def timing(case: str, contender: str, ms: tuple[float, ...] = (), phase: str = "train", **more: object) -> Timing:
@@ -40,7 +39,7 @@ OURS = report(
 
 def test_a_record_comes_back_from_json_as_it_was() -> None:
     assert BenchReport.from_json(OURS.to_json()) == OURS
-    with pytest.raises(ValueError, match="format 9"):
+    with raises_naming(ValueError, "format 9"):
         BenchReport.from_json(json.dumps({"format": 9}))
 
 

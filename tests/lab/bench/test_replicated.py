@@ -16,6 +16,7 @@ from policylearn.bags import Graphs
 from policylearn.models import Inputs, SubgraphGNN
 from policylearn.nn import Features, NetworkConfig
 from policylearn.policies import FullPolicy, LearnedPolicy
+from tests.errors import raises_naming
 from tests.graphs import ATOMS, BONDS, batch_of, data_of, molecules
 
 TOLERANCE = 1e-6
@@ -164,5 +165,5 @@ def test_replicating_writes_out_every_copy() -> None:
 
 
 def test_a_policy_without_a_replicated_form_is_refused() -> None:
-    with pytest.raises(ValueError, match="'degree'"):
+    with raises_naming(ValueError, "'degree'"):
         ReplicatedGNN(Inputs(), NetworkConfig(), "degree")

@@ -18,6 +18,7 @@ from policylearn.nn import Features
 from policylearn.settings.run_config import POLICY_LEARN
 from policylearn.training import make_model
 from policylearn.training.presets import preset_names
+from tests.errors import raises_naming
 
 PAPER = Path(os.environ.get("POLICYLEARN_PAPER", Path(__file__).parents[4] / "shared" / "paper.txt"))
 KEPT = Path(__file__).with_name("paper_tables.json")
@@ -168,10 +169,10 @@ def test_a_printed_text_keeps_its_digits() -> None:
     assert (text.mean, text.deviation, text.digits) == (2489.25, 9.42, 2)
     assert (Printed("0.3569").mean, Printed("0.3569").deviation) == (0.3569, None)
     assert (Printed("OOM").mean, Printed("OOM").deviation, Printed("-").digits) == (None, None, 0)
-    with pytest.raises(ValueError, match="N/A, -, OOM"):
+    with raises_naming(ValueError, "N/A, -, OOM"):
         Printed("0.12 0.01")
 
 
 def test_a_row_must_have_a_cell_a_column() -> None:
-    with pytest.raises(ValueError, match="row 'GIN'"):
+    with raises_naming(ValueError, "row 'GIN'"):
         Table("x", "x", "tab:x", (), (row(METHODS["gin"], None, "OOM"),))

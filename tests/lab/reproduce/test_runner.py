@@ -5,21 +5,19 @@ from __future__ import annotations
 import os
 import shutil
 import signal
-import subprocess
-import sys
 from pathlib import Path
 
 import lightning
-import pytest
 
 from lab.reproduce.plan import plan
 from lab.reproduce.records import Record, load_records, run_folder
 from lab.reproduce.runner import run_table
 from lab.reproduce.unfinished import keep_unfinished
 from lab.settings import open_ledger
+from tests.errors import raises_naming
 from tests.lab.reproduce.tiny import tiny_table, tiny_wish
+from tests.warm import PIPE, WarmProcess
 
-PROJECT = Path(__file__).parents[3]
 SCRIPT = """
 import sys, time
 from pathlib import Path
@@ -42,10 +40,9 @@ for job in outcome.done:
 """
 
 
-def start(data: Path, root: Path, epochs: int, pause: float) -> subprocess.Popen[str]:
+def start(data: Path, root: Path, epochs: int, pause: float) -> WarmProcess:
     environment = os.environ | {"OMP_NUM_THREADS": "1"}
-    words = [sys.executable, "-c", SCRIPT, str(data), str(root), str(epochs), str(pause)]
-    return subprocess.Popen(words, stdout=subprocess.PIPE, text=True, cwd=PROJECT, env=environment)
+    return WarmProcess(SCRIPT, data, root, epochs, pause, env=environment, stdout=PIPE)
 
 
 def figures(record: Record) -> tuple[object, ...]:
@@ -57,8 +54,7 @@ def test_two_processes_share_the_work(tiny_data: Path, tmp_path: Path) -> None:
     assert len(jobs) == 6
     pair = [start(tiny_data, tmp_path, 2, 0.1) for _ in range(2)]
     done = [
-        [line.split()[1] for line in process.communicate()[0].splitlines() if line.startswith("done")]
-        for process in pair
+        [line.split()[1] for line in process.communicate().splitlines() if line.startswith("done")] for process in pair
     ]
     assert [process.returncode for process in pair] == [0, 0]
     assert sorted(done[0] + done[1]) == sorted(job.title.replace(" ", "_") for job in jobs), "each once"
@@ -101,7 +97,7 @@ def test_a_kept_copy_continues_bit_for_bit_elsewhere(tiny_data: Path, tmp_path: 
             if trainer.current_epoch == 2:
                 raise RuntimeError("stopped")
 
-    with pytest.raises(RuntimeError, match="stopped"):
+    with raises_naming(RuntimeError, "stopped"):
         run_table(jobs, here, callbacks_of=lambda _job: [Stop()])
     (copy,) = keep_unfinished(here.root)
     assert sorted(path.name for path in copy.iterdir()) == ["config.yaml", "history.csv", "last.ckpt.xz", "run.json"]

@@ -15,6 +15,7 @@ from lab.tables.peers import PeerJob, jobs, score
 from lab.tables.splits import TABLES, SplitTable, split_file, split_text, split_words
 from lab.tables.summary import compare, read
 from policylearn.data import read_csv
+from tests.errors import raises_naming
 
 FREESOLV = TABLES["freesolv"]
 LABELS = SplitTable("labels", ("a", "b"), "classification", seeds=1)
@@ -71,9 +72,9 @@ def test_policylearn_reads_the_very_file_of_the_peers(tmp_path: Path) -> None:
 
 
 def test_every_row_needs_one_part() -> None:
-    with pytest.raises(ValueError, match="row 0"):
+    with raises_naming(ValueError, "row 0"):
         split_words({"train": np.array([0, 1]), "test": np.array([0])}, 2)
-    with pytest.raises(ValueError, match="row 1"):
+    with raises_naming(ValueError, "row 1"):
         split_words({"train": np.array([0])}, 2)
 
 
@@ -84,7 +85,7 @@ def test_scores_leave_out_missing_labels_and_other_parts(tmp_path: Path) -> None
     # of 'a' the label 1 stands above 0 in one of two pairs; 'b' has one label only, and no area
     assert score(LABELS, file, "test", predicted) == 0.5
     assert score(LABELS, file, "test", None) is None
-    with pytest.raises(ValueError, match=r"\(3, 2\)"):
+    with raises_naming(ValueError, "(3, 2)"):
         score(LABELS, file, "test", predicted[:3])
 
 
@@ -126,7 +127,7 @@ def test_methods_are_compared_on_the_seeds_that_all_have(tmp_path: Path) -> None
 def test_a_run_recorded_twice_is_refused(tmp_path: Path) -> None:
     write_records(tmp_path, "chemprop", [1.0])
     write_records(tmp_path, "chemprop", [1.0])
-    with pytest.raises(ValueError, match="chemprop with seed 0"):
+    with raises_naming(ValueError, "chemprop with seed 0"):
         read([tmp_path], "freesolv")
 
 

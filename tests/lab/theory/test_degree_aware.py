@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -10,6 +9,7 @@ from torch_geometric.data import Data
 
 from lab.theory.weights import appendix_weights, degree_aware_policy
 from policylearn.bags import Graphs
+from tests.errors import raises_naming
 
 NODES = st.integers(1, 14)
 
@@ -56,5 +56,5 @@ def test_the_last_layer_is_what_keeps_a_node_from_being_picked_again() -> None:
 
 
 def test_a_negative_threshold_is_refused() -> None:
-    with pytest.raises(ValueError, match="'threshold'"):
+    with raises_naming(ValueError, "'threshold'"):
         degree_aware_policy(-1, 2)

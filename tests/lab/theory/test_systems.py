@@ -27,6 +27,7 @@ from lab.theory.systems.subjects import SUBJECTS, find_subject
 from policylearn.data import take_graphs
 from policylearn.data.synthetic import csl_graph, join, rook, shrikhande
 from policylearn.models import SYSTEMS
+from tests.errors import raises_naming
 
 PROJECT = Path(__file__).parents[3]
 DATA_FILES = PROJECT / "tests" / "data_files"
@@ -158,11 +159,11 @@ def test_records_are_made_once(tmp_path: Path) -> None:
 
 
 def test_bad_input_is_named() -> None:
-    with pytest.raises(ValueError, match="'gin'"):
+    with raises_naming(ValueError, "'gin'"):
         all_configs(["gim"], ["sr25"])
-    with pytest.raises(ValueError, match="'sr26'"):
+    with raises_naming(ValueError, "'sr26'"):
         load_family("sr26")
-    with pytest.raises(ValueError, match="'seeds'"):
+    with raises_naming(ValueError, "'seeds'"):
         ExpressivityConfig(seeds=0)
 
 
