@@ -17,10 +17,12 @@ from dataclasses import asdict, dataclass, field, is_dataclass
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
 
+import numpy as np
 from filelock import FileLock, Timeout
 
 from policylearn.data.atomic import replacing
 from policylearn.settings.flat import flat
+from policylearn.training.folds import read_history
 
 FORMAT = 1
 LOCKS = ".locks"
@@ -224,3 +226,17 @@ def read_record(path: Path, make: Callable[[dict[str, Any]], Kept]) -> Kept:
         raise LedgerError(
             f"{path}: cannot be read as a record ({error}); restore the file, or remove it to run again"
         ) from error
+
+
+def read_curve(path: str | Path) -> dict[str, list[float]]:
+    """A history's curves with as few digits as single precision needs; losses, which are only looked at, fewer.
+
+    Records have counted epochs from 0 from the start; histories count from 1, and those of older runs from 0.
+    """
+    history = read_history(path)
+    curve: dict[str, list[float]] = {"epoch": list(range(len(history["epoch"])))}
+    curve["loss"] = [float(f"{value:.5g}") for value in history["loss"]]
+    for part in ("valid", "test"):
+        if history[part]:
+            curve[part] = [float(str(np.float32(value))) for value in history[part]]
+    return curve

@@ -35,6 +35,7 @@ from torch_geometric.data import Batch
 
 from lab.bench.machine import forget_peak, peak
 from lab.policy_model import policy_model
+from lab.provenance import commit, describe_machine, versions
 from policylearn.bags import Graphs
 from policylearn.data import PackedGraphs, Task, make_batch
 from policylearn.data.packed import Array
@@ -44,7 +45,6 @@ from policylearn.fast import accelerate
 from policylearn.models import Inputs, SubgraphGNN, calibrate
 from policylearn.nn import NetworkConfig, NodesThenCopies
 from policylearn.settings.flat import short_hash
-from policylearn.settings.provenance import commit, describe_machine, versions
 from policylearn.training.schedules import warmup_cosine
 from policylearn.wording import markdown_table
 

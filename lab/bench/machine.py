@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from policylearn.settings.provenance import commit, describe_machine, versions
+from lab.provenance import commit, describe_machine, versions
 
 PROJECT = Path(__file__).parents[2]
 RESULTS = PROJECT / "results" / "bench"

@@ -14,9 +14,9 @@ from msgspec import structs
 from lab.bench.record import BenchReport, Timing
 from lab.bench.steps import CASES, CONTENDERS, PHASES, SYSTEM, StepSpec, entrant_names
 from lab.bench.worker import PEAK, NotRunError, Worker
+from lab.provenance import commit, describe_machine, versions
 from policylearn.fast import wanted_kernels
 from policylearn.settings import DataConfig
-from policylearn.settings.provenance import commit, describe_machine, versions
 from policylearn.training import load_source
 from policylearn.wording import hint
 

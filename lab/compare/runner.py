@@ -11,14 +11,14 @@ import lightning
 
 from lab.compare.plan import CompareJob, Comparison, jobs_of, label_of
 from lab.errors import save_errors
-from lab.ledger import JobOutcome, Ledger, read_record, run_jobs
+from lab.ledger import JobOutcome, Ledger, read_curve, read_record, run_jobs
+from lab.provenance import commit, describe_machine, versions
 from lab.settings import open_ledger
 from policylearn.settings import DataConfig
-from policylearn.settings.provenance import commit, describe_machine, versions
 from policylearn.settings.run_files import HISTORY
 from policylearn.training import Source, load_source
 from policylearn.training.fitting import describe_dataset
-from policylearn.training.folds import read_curve, train
+from policylearn.training.folds import train
 
 CallbacksOf = Callable[[CompareJob], Sequence[lightning.Callback]]
 

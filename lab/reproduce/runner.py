@@ -11,7 +11,8 @@ from typing import Any
 import lightning
 
 from lab.errors import save_errors
-from lab.ledger import JobOutcome, Ledger, run_jobs
+from lab.ledger import JobOutcome, Ledger, read_curve, run_jobs
+from lab.provenance import commit, describe_machine, versions
 from lab.reproduce.plan import Job, command_of
 from lab.reproduce.records import SHOWN_APART, Record, run_folder
 from lab.reproduce.timing import measure_ms
@@ -19,12 +20,11 @@ from lab.reproduce.unfinished import continue_copy, remove_copy
 from lab.settings import selection_of, settings_of
 from policylearn.settings import DataConfig
 from policylearn.settings.flat import differences
-from policylearn.settings.provenance import commit, describe_machine, versions
 from policylearn.settings.run_files import HISTORY
 from policylearn.training import Source, fit, load_run, load_source
 from policylearn.training.checkpoints import CHECKPOINTS
 from policylearn.training.fitting import describe_dataset
-from policylearn.training.folds import parts_of, read_curve
+from policylearn.training.folds import parts_of
 
 CallbacksOf = Callable[[Job], Sequence[lightning.Callback]]
 

@@ -23,9 +23,9 @@ import numpy as np
 import pandas as pd
 
 from lab.pages import replace_between
+from lab.provenance import commit, describe_machine
 from lab.tables.splits import read_rows
 from policylearn.data import data_root
-from policylearn.settings.provenance import commit, describe_machine
 
 RECORDS = Path("results/moleculeace")
 PEERS = {"CheMeleon": "CheMeleon (foundation model)", "SVM+ECFP": "SVM on ECFP"}

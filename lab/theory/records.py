@@ -11,8 +11,8 @@ from typing import Any, TypeVar
 import msgspec
 
 from lab.ledger import Ledger, LedgerError, read_content, run_jobs
+from lab.provenance import commit, describe_machine, versions
 from policylearn.demo.learning import METHODS, Evaluation, LearningConfig, LearningMethod, first_settled, learn
-from policylearn.settings.provenance import commit, describe_machine, versions
 from policylearn.wording import markdown_table
 
 HEADINGS = (

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from lab.ledger import Ledger, LedgerError, run_jobs
+from lab.provenance import commit, describe_machine, versions
 from lab.theory.records import read_as
 from lab.theory.systems.families import FAMILIES
 from lab.theory.systems.measure import Distinguished, ExpressivityConfig, measure
 from lab.theory.systems.subjects import SUBJECTS, Claim, find_subject
-from policylearn.settings.provenance import commit, describe_machine, versions
 from policylearn.wording import markdown_table
 
 HEADINGS = ("system", "SR25", "CSL", "EXP", "what is compared", "what is proven")

@@ -139,17 +139,3 @@ def read_history(path: str | Path) -> dict[str, list[float]]:
     columns = zip(*(line.split(",") for line in lines), strict=True)
     named = zip(header.split(","), columns, strict=True)
     return {name: [float(cell) for cell in cells if cell] for name, cells in named}
-
-
-def read_curve(path: str | Path) -> dict[str, list[float]]:
-    """A history's curves with as few digits as single precision needs; losses, which are only looked at, fewer.
-
-    Records have counted epochs from 0 from the start; histories count from 1, and those of older runs from 0.
-    """
-    history = read_history(path)
-    curve: dict[str, list[float]] = {"epoch": list(range(len(history["epoch"])))}
-    curve["loss"] = [float(f"{value:.5g}") for value in history["loss"]]
-    for part in ("valid", "test"):
-        if history[part]:
-            curve[part] = [float(str(np.float32(value))) for value in history[part]]
-    return curve
