@@ -27,7 +27,7 @@ HEAD = """# Results
 Made by `python -m lab reproduce --report` from the records below `{root}/`, one JSON per run; not written by hand.
 
 - **ours**: mean ± deviation over the runs. Seeds: the test metric at the best validation epoch. Folds: each fold's
-  metric at the best epoch of the mean validation curve. The deviation has n below the root.
+  metric at the best epoch of the mean validation curve. The deviation is the standard deviation with divisor n.
 - **one line per method**: the best-funded runs; with equal funding those nearest to the paper's settings, then those
   with the best validation metric. All others are folded below their table.
 - **epochs**: ours of the paper's. With fewer, the learning rate's steps are brought forward in proportion.

@@ -69,9 +69,10 @@ class RunGroup:
 
     @property
     def changed(self) -> dict[str, Any]:
-        """Settings that differ from the paper's and that the policy reads, by dotted name."""
+        """Settings that differ from the paper's and that the policy has and reads, by dotted name."""
         unread = () if self.first.experiment.learns else (SELECTION_RATE,)
-        return {key: value for key, value in sorted(self.first.changed.items()) if key not in unread}
+        changed = sorted(self.first.changed.items())
+        return {key: value for key, value in changed if key not in unread and value is not None}
 
     @property
     def departures(self) -> dict[str, Any]:
