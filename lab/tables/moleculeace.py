@@ -1,7 +1,7 @@
 """Fifteen assays of MoleculeACE beside thirty published methods: ``python -m lab.tables.moleculeace run``.
 
-``run`` trains with the defaults on the benchmark's split and keeps a record per assay. ``inner`` decides between
-settings without a look at a test row: the training rows are cut again, four fifths to learn from. ``table`` shows both.
+``run`` trains with the defaults on the benchmark's split and keeps a record per assay; ``table`` writes the page.
+Settings are decided by `lab.tables.decide`, on training rows alone.
 The tables are read from ``POLICYLEARN_DATA/tables/moleculeace`` (``pip download MoleculeACE`` has them); they are CC
 BY-SA data from ChEMBL and not part of this repository.
 """
@@ -17,6 +17,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -40,12 +41,23 @@ KINDS = (
 """Fingerprints that were compared for the kernel model."""
 PAGE, PICTURE = Path("docs/assays.md"), Path("docs/pictures/assays.png")
 Row = dict[str, str]
+Figures = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Trained:
+    """What a training wrote: metrics.json, the predicted test rows, and its processor seconds."""
+
+    metrics: Figures
+    answers: list[Row]
+    cpu_seconds: float
 
 
 def tables() -> dict[str, Path]:
-    """The assays by name."""
+    """The assays by name, the smallest first."""
     folder = data_root() / "tables" / "moleculeace"
-    found = {path.stem: path for path in sorted(folder.glob("CHEMBL*.csv"))}
+    paths = sorted(folder.glob("CHEMBL*.csv"), key=lambda path: path.stat().st_size)
+    found = {path.stem: path for path in paths}
     if not found:
         raise SystemExit(f"{folder}: holds no assays; 'pip download MoleculeACE' has them as CSV files")
     return found
@@ -64,56 +76,56 @@ def write(path: Path, rows: Sequence[Row]) -> Path:
     return path
 
 
-def inner_rows(rows: Sequence[Row], seed: int) -> list[Row]:
-    """The training rows alone, a fifth of them as the test part."""
-    train = [row for row in rows if row["split"] == "train"]
-    held = set(np.random.default_rng(seed).permutation(len(train))[: len(train) // 5].tolist())
-    return [row | {"split": "test" if at in held else "train"} for at, row in enumerate(train)]
+def train(rows: Sequence[Row], targets: Sequence[str], words: Sequence[str], cache: Path | None = None) -> Trained:
+    """Train by the command, in a process of its own.
 
-
-def train(rows: Sequence[Row], words: Sequence[str]) -> dict[str, Any]:
-    """Train in a process of its own; the figures, with the cliffs' and the processor seconds of all of it."""
+    Args:
+        rows: of the table, with their part in the column ``split``.
+        targets: columns to predict.
+        words: further options of ``policylearn train``.
+        cache: folder in which descriptors are kept from run to run; a new one each time by default.
+    """
     with tempfile.TemporaryDirectory() as name:
         table, run = write(Path(name) / "table.csv", rows), Path(name) / "run"
-        command = ["-m", "policylearn", "train", str(table), "--target", "y", "--data.split_column", "split"]
+        command = ["-m", "policylearn", "train", str(table), "--target", *targets, "--data.split_column", "split"]
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
         subprocess.run(
             [sys.executable, *command, "-o", str(run), *words],
             check=True,
-            env=os.environ | {"XDG_CACHE_HOME": name},  # nothing is ready from an earlier run
+            env=os.environ | {"XDG_CACHE_HOME": str(cache or name)},
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         metrics = json.loads((run / "metrics.json").read_text(encoding="utf-8"))
         answers = [row for row in read(run / "predictions.csv") if row["part"] == "test"]
+    spent = (after.ru_utime + after.ru_stime) - (before.ru_utime + before.ru_stime)
+    return Trained(metrics, answers, round(spent, 1))
+
+
+def figures_of(rows: Sequence[Row], trained: Trained) -> Figures:
+    """Errors and coverage of all test rows and of the activity cliffs."""
+    answers = trained.answers
     cliff = [float(rows[int(row["graph"])]["cliff_mol"]) > 0 for row in answers]
     error = np.array([float(row["predicted_y"]) - float(row["true_y"]) for row in answers])
     inside = np.array([float(row["lower_y"]) <= float(row["true_y"]) <= float(row["upper_y"]) for row in answers])
-    spent = (after.ru_utime + after.ru_stime) - (before.ru_utime + before.ru_stime)
     return {
         "rmse": float(np.sqrt((error**2).mean())),
         "cliff_rmse": float(np.sqrt((error[cliff] ** 2).mean())) if any(cliff) else None,
         "coverage": float(inside.mean()),
         "cliff_coverage": float(inside[cliff].mean()) if any(cliff) else None,
-        **{name: metrics.get(name) for name in ("alone", "shares")},
         "rows": len(answers),
-        "cpu_seconds": round(spent, 1),
-        "command": f"python -m lab.tables.moleculeace run {' '.join(words)}".strip(),
-        "commit": commit(),
-        "machine": describe_machine(),
     }
 
 
-def record(folder: Path, name: str, rows: Sequence[Row], words: Sequence[str]) -> None:
-    """Train unless that was done before, and keep the record."""
-    path = folder / f"{name}.json"
-    if path.exists():
-        return
-    found = train(rows, words)
-    folder.mkdir(parents=True, exist_ok=True)
+def keep(path: Path, figures: Figures, trained: Trained, command: str) -> None:
+    """Write the record of a run."""
+    parts = {name: trained.metrics.get(name) for name in ("alone", "shares")}
+    source = {"command": command, "commit": commit(), "machine": describe_machine()}
+    found = {**figures, **parts, "cpu_seconds": trained.cpu_seconds, **source}
+    path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
-    print(f"{folder.name} {name}: {found['rmse']:.4f}, {found['cpu_seconds']:.0f} s of a core", flush=True)
+    print(f"{path.parent.name} {path.stem}: {figures}, {trained.cpu_seconds:.0f} s of a core", flush=True)
 
 
 def load(folder: Path) -> dict[str, dict[str, Any]]:
@@ -125,31 +137,6 @@ def paired(better: Iterable[float], than: Iterable[float]) -> str:
     """How much lower the first errors are, in the mean over assays."""
     gain = np.array(list(than)) - np.array(list(better))
     return f"{gain.mean():+.4f} ± {gain.std(ddof=1) / np.sqrt(len(gain)):.4f}"
-
-
-def decision_table(folder: Path) -> str:
-    """The settings that were compared on inner splits, beside the first."""
-    settings = {one.name: load(one) for one in sorted(folder.iterdir())}
-    base = "default" if "default" in settings else next(iter(settings))
-    lines = [
-        "| setting | assays | RMSE | network alone | kernel alone | trees alone | better than the default by | core s |"
-    ]
-    lines.append("|---|---|---|---|---|---|---|---|")
-    for name, found in settings.items():
-        both = sorted(set(found) & set(settings[base]))
-        alone = [
-            [found[one]["alone"][which]["test"] for one in both if which in found[one]["alone"]]
-            for which in ("network", "kernel", "trees")
-        ]
-        gain = (
-            "-"
-            if name == base
-            else paired((found[one]["rmse"] for one in both), (settings[base][one]["rmse"] for one in both))
-        )
-        mean, seconds = (np.mean([found[one][key] for one in both]) for key in ("rmse", "cpu_seconds"))
-        figures = [f"{np.mean(one):.4f}" if one else "" for one in ([mean], *alone)]
-        lines.append("| " + " | ".join([name, str(len(both)), *figures, gain, f"{seconds:.0f}"]) + " |")
-    return "\n".join(lines)
 
 
 def test_table(folder: Path, published: Sequence[Row]) -> str:
@@ -221,37 +208,35 @@ def draw(folder: Path, published: Sequence[Row]) -> None:
     pyplot.close(figure)
 
 
-def write_page(test: Path, inner: Path, published: Sequence[Row]) -> None:
-    """Write the tables into the page, between its markers, and draw its picture."""
+def fill(name: str, table: str) -> None:
+    """Write a table into the page, between its markers."""
     text = PAGE.read_text(encoding="utf-8")
-    for name, table in (("test", test_table(test, published)), ("inner", decision_table(inner))):
-        before, rest = text.split(f"<!-- {name} -->", 1)
-        text = f"{before}<!-- {name} -->\n{table}\n<!-- /{name} -->{rest.split(f'<!-- /{name} -->', 1)[1]}"
+    before, rest = text.split(f"<!-- {name} -->", 1)
+    text = f"{before}<!-- {name} -->\n{table}\n<!-- /{name} -->{rest.split(f'<!-- /{name} -->', 1)[1]}"
     PAGE.write_text(text, encoding="utf-8")
-    draw(test, published)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("action", choices=("run", "inner", "kinds", "table"))
+    parser.add_argument("action", choices=("run", "kinds", "table"))
     parser.add_argument("--name", default="default", help="of the setting, under which records are kept")
-    parser.add_argument("--seed", type=int, default=0, help="of the inner split")
     parser.add_argument("--only", nargs="*", default=None, help="some assays")
     options, words = parser.parse_known_args()
+    folder = RECORDS / "test" / options.name
     if options.action == "table":
         published = read(data_root() / "tables" / "moleculeace" / "published.csv")
-        write_page(RECORDS / "test" / options.name, RECORDS / "inner", published)
+        fill("test", test_table(folder, published))
+        draw(folder, published)
         return
     if options.action == "kinds":
         compare_kinds(tables())
         return
-    for name, path in sorted(tables().items(), key=lambda one: one[1].stat().st_size):
-        if options.only and name not in options.only:
-            continue
-        if options.action == "run":
-            record(RECORDS / "test" / options.name, name, read(path), words)
-        else:
-            record(RECORDS / "inner" / options.name, name, inner_rows(read(path), options.seed), words)
+    for name, path in tables().items():
+        if (options.only is None or name in options.only) and not (folder / f"{name}.json").exists():
+            rows = read(path)
+            trained = train(rows, ["y"], words)
+            command = f"python -m lab.tables.moleculeace run {' '.join(words)}".strip()
+            keep(folder / f"{name}.json", figures_of(rows, trained), trained, command)
 
 
 if __name__ == "__main__":
