@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,19 +24,23 @@ NAMES = {
 PARTS = ("nearest", "middle", "farthest")
 
 
-def target_scores(task: Task, y: Array, values: Array) -> dict[str, Scores]:
-    """The scores of each target; one that cannot be worked out, such as ROC-AUC of a single class, is left out.
+def target_scores(task: Task, y: Array, values: Array, names: Collection[str] = NAMES) -> dict[str, Scores]:
+    """The scores of each target; one that cannot be computed, such as ROC-AUC of a single class, is left out.
 
-    The truth is as it is stored, NaN where it is not known, ``(R, K)`` or ``(R,)``; values ``(R, outputs)``.
+    Args:
+        task: of the targets.
+        y: the truth as it is stored, NaN where it is not known, ``(R, K)`` or ``(R,)``.
+        values: predictions, ``(R, outputs)``.
+        names: scores of classification to compute; in regression all are.
     """
     if task.kind == "classes":
-        return {task.targets[0]: class_scores(label_ids(y)[:, 0], values)}
+        return {task.targets[0]: class_scores(label_ids(y)[:, 0], values, names)}
     truth = y.reshape(values.shape).astype(np.float64)
     found = {}
     for column, target in enumerate(task.targets):
         known = ~np.isnan(truth[:, column])
         pair = truth[known, column], values[known, column].astype(np.float64)
-        found[target] = number_scores(*pair) if task.kind == "regression" else binary_scores(*pair)
+        found[target] = number_scores(*pair) if task.kind == "regression" else binary_scores(*pair, names)
     return found
 
 
@@ -49,39 +54,36 @@ def number_scores(truth: Array, guess: Array) -> Scores:
     return found | ({"r2": 1 - float(np.sum(error**2)) / spread} if spread > 0 else {})
 
 
-def binary_scores(truth: Array, chance: Array) -> Scores:
+def binary_scores(truth: Array, chance: Array, names: Collection[str] = NAMES) -> Scores:
     """Of a yes/no target; MCC and accuracy say yes from one half on."""
     from sklearn.metrics import average_precision_score, matthews_corrcoef, roc_auc_score
 
-    if not len(truth):
-        return {}
-    said = chance >= 0.5
-    found = {}
-    if 0 < truth.sum() < len(truth):
-        found = {
-            "rocauc": float(roc_auc_score(truth, chance)),
-            "prauc": float(average_precision_score(truth, chance)),
-            "mcc": float(matthews_corrcoef(truth > 0.5, said)),
-        }
-    return found | {"accuracy": float(np.mean(said == (truth > 0.5)))}
+    said, right = chance >= 0.5, truth > 0.5
+    ways = {
+        "rocauc": lambda: roc_auc_score(truth, chance),
+        "prauc": lambda: average_precision_score(truth, chance),
+        "mcc": lambda: matthews_corrcoef(right, said),
+        "accuracy": lambda: np.mean(said == right),
+    }
+    known = tuple(ways) if 0 < truth.sum() < len(truth) else ("accuracy",) if len(truth) else ()
+    return {name: float(ways[name]()) for name in known if name in names}
 
 
-def class_scores(truth: Array, chances: Array) -> Scores:
+def class_scores(truth: Array, chances: Array, names: Collection[str] = NAMES) -> Scores:
     """Of one of several classes; ROC-AUC and PR-AUC are means over the classes that the rows hold and lack."""
     from sklearn.metrics import matthews_corrcoef
 
     kept, chances = truth[truth >= 0], chances[truth >= 0]
     if not len(kept):
         return {}
-    each = [binary_scores((kept == label).astype(np.float64), chances[:, label]) for label in range(chances.shape[1])]
-    found = {
-        name: float(np.mean([one[name] for one in each if name in one]))
-        for name in ("rocauc", "prauc")
-        if any(name in one for one in each)
-    }
-    if len(np.unique(kept)) > 1:
-        found["mcc"] = float(matthews_corrcoef(kept, chances.argmax(axis=1)))
-    return found | {"accuracy": float(np.mean(kept == chances.argmax(axis=1)))}
+    guess, found = chances.argmax(axis=1), Scores()
+    for name in [one for one in ("rocauc", "prauc") if one in names]:
+        each = [binary_scores((kept == one).astype(np.float64), chances[:, one], [name]) for one in np.unique(kept)]
+        known = [scores[name] for scores in each if name in scores]
+        found |= {name: float(np.mean(known))} if known else {}
+    if "mcc" in names and len(np.unique(kept)) > 1:
+        found["mcc"] = float(matthews_corrcoef(kept, guess))
+    return found | {"accuracy": float(np.mean(kept == guess))}
 
 
 def headline(task: Task, y: Array, values: Array) -> float | None:
@@ -89,7 +91,8 @@ def headline(task: Task, y: Array, values: Array) -> float | None:
     if task.scaling is not None and not task.metric_in_data_units:
         shift, scale = np.array(task.scaling.shift), np.array(task.scaling.scale)
         y, values = (y.reshape(values.shape) - shift) / scale, (values - shift) / scale
-    found = [scores[task.metric] for scores in target_scores(task, y, values).values() if task.metric in scores]
+    scores = target_scores(task, y, values, [task.metric]).values()
+    found = [one[task.metric] for one in scores if task.metric in one]
     return float(np.mean(found)) if found else None
 
 
