@@ -22,7 +22,6 @@ from filelock import FileLock, Timeout
 
 from policylearn.data.atomic import replacing
 from policylearn.settings.flat import flat
-from policylearn.training.folds import read_history
 
 FORMAT = 1
 LOCKS = ".locks"
@@ -233,6 +232,8 @@ def read_curve(path: str | Path) -> dict[str, list[float]]:
 
     Records have counted epochs from 0 from the start; histories count from 1, and those of older runs from 0.
     """
+    from policylearn.training.folds import read_history
+
     history = read_history(path)
     curve: dict[str, list[float]] = {"epoch": list(range(len(history["epoch"])))}
     curve["loss"] = [float(f"{value:.5g}") for value in history["loss"]]

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from policylearn import registry
+from tests.errors import raises_naming
 
 PLUGIN = "from policylearn import registry\nregistry.REGISTRIES[-1].register({name!r}, 'mine')\n"
 
@@ -23,11 +24,14 @@ def things(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> registry.Registry
     return registry.Registry("thing", package)
 
 
-def test_a_file_cannot_replace_a_built_in_thing(things: registry.Registry[str], tmp_path: Path) -> None:
+@pytest.mark.parametrize("new", [False, True], ids=["known registry", "new registry"])
+def test_a_file_cannot_replace_a_built_in_thing(things: registry.Registry[str], tmp_path: Path, new: bool) -> None:
     file = tmp_path / "own.py"
-    file.write_text(PLUGIN.format(name="taken"))
-    with pytest.raises(ValueError, match="taken"):
-        registry.import_file(file)
+    first = f"from policylearn.registry import Registry\nRegistry('thing', {things._package!r})\n"
+    file.write_text(first * new + PLUGIN.format(name="taken"))
+    for _ in range(2):
+        with raises_naming(ValueError, "'taken'"):
+            registry.import_file(file)
 
 
 def test_files_of_the_same_name_are_both_imported(things: registry.Registry[str], tmp_path: Path) -> None:

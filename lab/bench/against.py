@@ -36,8 +36,8 @@ USUAL = ("learned-t2", "learned-t5", "random-t2", "full")
 def variables(checkout: Path) -> dict[str, str]:
     """The environment of a process which imports the package and the lab of a checkout."""
     if not (checkout / "lab" / "bench" / "worker.py").is_file():
-        raise SystemExit(f"{checkout}: there is no lab/bench/worker.py; name a checkout of version 0.3 or later")
-    return {"PYTHONPATH": f"{checkout.resolve() / 'src'}:{checkout.resolve()}"}
+        raise SystemExit(f"{checkout}: there is no lab/bench/worker.py; name a newer checkout")
+    return {"PYTHONPATH": f"{checkout.resolve() / 'src'}:{checkout.resolve()}", "PYTHONSAFEPATH": "1"}
 
 
 def compare(checkouts: dict[str, Path], spec: StepSpec) -> dict[str, Any]:

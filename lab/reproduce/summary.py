@@ -71,8 +71,9 @@ class RunGroup:
     def changed(self) -> dict[str, Any]:
         """Settings that differ from the paper's and that the policy has and reads, by dotted name."""
         unread = () if self.first.experiment.learns else (SELECTION_RATE,)
-        changed = sorted(self.first.changed.items())
-        return {key: value for key, value in changed if key not in unread and value is not None}
+        own = flat(self.first.config)
+        absent = {key for key, value in self.first.changed.items() if value is None and key not in own}
+        return {key: value for key, value in sorted(self.first.changed.items()) if key not in {*unread, *absent}}
 
     @property
     def departures(self) -> dict[str, Any]:

@@ -23,6 +23,7 @@ from lab.tables.splits import TABLES, SplitTable, read_rows, split_text
 
 RECORDS = Path("results/decide")
 DEFAULT = "default"
+PARTS = ("network", "kernel", "trees")
 
 
 def inner_assay(rows: pd.DataFrame, seed: int) -> pd.DataFrame:
@@ -38,7 +39,7 @@ def inner_table(table: SplitTable, seed: int) -> pd.DataFrame:
     return inner_split(rows, seed, by_scaffold=table.name != "freesolv")
 
 
-def inner_tables(seed: int) -> Iterator[tuple[str, tuple[str, ...], pd.DataFrame]]:
+def inner_tables(seed: int = 0) -> Iterator[tuple[str, tuple[str, ...], pd.DataFrame]]:
     """Name, targets and rows of each table, the largest last."""
     *small, largest = TABLES.values()
     for table in small:
@@ -53,13 +54,16 @@ def errors(records: pd.DataFrame) -> pd.Series[float]:
     return records["score"].where(records["metric"] != "rocauc", 1 - records["score"])
 
 
-def decision_table(settings: dict[str, pd.DataFrame]) -> str:
-    """A line per setting: the mean RMSE of the assays, the other tables, and the gain over the default in percent.
+def mean_alone(records: pd.DataFrame, part: str) -> str:
+    """The mean score of one model of the blend by itself; empty for runs without it."""
+    scores = [alone[part]["test"] for alone in records["alone"] if alone and part in alone]
+    return f"{np.mean(scores):.4f}" if scores else ""
 
-    The default's figures are given for the tables that both have, in brackets where those are fewer than its own.
-    """
+
+def decision_table(settings: dict[str, pd.DataFrame]) -> str:
+    """A line per setting: the mean RMSE of the assays, the other tables, and the gain over the default in percent."""
     base = settings[DEFAULT]
-    names = ("setting", "tables", "assays", "default there", "network alone", *TABLES, "better by", "core s")
+    names = ("setting", "tables", "assays", *(f"{part} alone" for part in PARTS), *TABLES, "better by", "core s")
     lines = ["| " + " | ".join(names) + " |", "|" + "---|" * len(names)]
     for name, found in sorted(settings.items(), key=lambda one: (one[0] != DEFAULT, one[0])):
         gain = 100 * np.log(errors(base) / errors(found)).dropna()
@@ -69,8 +73,7 @@ def decision_table(settings: dict[str, pd.DataFrame]) -> str:
             name,
             str(len(both)),
             f"{assays['score'].mean():.4f}",
-            f"{base['score'][assays.index].mean():.4f}",
-            f"{np.mean([alone['network']['test'] for alone in assays['alone']]):.4f}",
+            *(mean_alone(assays, part) for part in PARTS),
             *(f"{both['score'][table]:.3f}" if table in both.index else "" for table in TABLES),
             "" if name == DEFAULT else f"{gain.mean():+.2f} ± {gain.sem():.2f} %",
             f"{both['cpu_seconds'].mean():.0f}",
@@ -84,7 +87,6 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("action", choices=("run", "table"))
     parser.add_argument("--name", default=DEFAULT, help="of the setting, under which records are kept")
-    parser.add_argument("--seed", type=int, default=0, help="of the splits")
     parser.add_argument("--only", nargs="*", default=(), help="some tables")
     parser.add_argument("--cache", type=Path, help="folder that keeps descriptors from setting to setting")
     options, words = parser.parse_known_args()
@@ -92,7 +94,7 @@ def main() -> None:
         table = decision_table({path.name: load(path) for path in RECORDS.iterdir()})
         replace_between(PAGE, "<!-- inner -->\n", f"{table}\n", "<!-- /inner -->")
         return
-    for name, targets, rows in inner_tables(options.seed):
+    for name, targets, rows in inner_tables():
         path = RECORDS / options.name / f"{name}.json"
         if (not options.only or name in options.only) and not path.exists():
             keep(path, train(rows, targets, words, options.cache)[0])

@@ -100,13 +100,13 @@ def import_file(path: str | Path) -> None:
     if spec is None or spec.loader is None or not path.is_file():
         raise ValueError(f"{path}: is no Python file; give the path of a .py that registers your own parts")
     module = sys.modules[name] = importlib.util.module_from_spec(spec)
-    sizes = [len(registry._things) for registry in REGISTRIES]
+    before = {id(registry): set(registry._things) for registry in REGISTRIES}
     try:
         spec.loader.exec_module(module)
+        for registry in REGISTRIES:
+            if set(registry._things) != before.get(id(registry), set()):
+                registry._fill()
     except BaseException:
         del sys.modules[name]  # a second try must not find half a module
         raise
-    for registry, size in zip(REGISTRIES, sizes, strict=False):
-        if len(registry._things) > size:
-            registry._fill()
     IMPORTED.append(str(path))

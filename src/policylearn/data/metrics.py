@@ -97,12 +97,12 @@ class ColumnMean(TaskMetric):
 
     def compute(self) -> float:
         if self.what == "loss":
-            return float((self.total.sum() / self.count.sum().clamp(min=1)).float())
+            return as_single(self.total.sum() / self.count.sum().clamp(min=1))
         usable = self.count > 0
         if not bool(usable.any()):
             raise DataError(f"'{self.what}' needs at least one label; none of the targets seen so far has one")
         means = self.total[usable] / self.count[usable]
-        return float((means.sqrt() if self.what == "rmse" else means).mean().float())
+        return as_single((means.sqrt() if self.what == "rmse" else means).mean())
 
 
 class RocAuc(TaskMetric):
@@ -130,4 +130,9 @@ class RocAuc(TaskMetric):
             )
         known = ~np.isnan(label)
         areas = [float(roc_auc_score(label[known[:, at], at], score[known[:, at], at])) for at in usable]
-        return float(torch.tensor(sum(areas) / len(areas)))
+        return as_single(sum(areas) / len(areas))
+
+
+def as_single(value: Tensor | float) -> float:
+    """A number rounded to single precision, in which histories and records keep metrics."""
+    return float(np.float32(value))

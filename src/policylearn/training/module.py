@@ -161,7 +161,7 @@ class RunModule(lightning.LightningModule):
                     figures[CHOICE] = figures[part]
                 figures[part] = torch.full_like(figures[part], torch.nan)
         self.metrics = self._new_metrics()
-        self.log_dict(figures, sync_dist=False, rank_zero_only=False)
+        self.log_dict(figures, sync_dist=True, rank_zero_only=False)  # all processes must decide alike
 
     def configure_optimizers(self) -> Any:
         """One optimiser, the prediction network in its first group and the selection network in its second."""
