@@ -54,17 +54,11 @@ Item = TypeVar("Item")
 
 @dataclass(frozen=True)
 class PreparedMolecules:
-    """Some molecules, ready for a model.
+    """Some molecules, ready for a model."""
 
-    Args:
-        graphs: the good ones, in order, with the structures of all transforms; None where there are none.
-        problems: why others have no graph, by their position.
-        later: positions of those that were not tried, as they may take long.
-    """
-
-    graphs: PackedGraphs | None
-    problems: dict[int, str]
-    later: Sequence[int] = ()
+    graphs: PackedGraphs | None  # the good ones in order, with all structures; None if there are none
+    problems: dict[int, str]  # why the others have no graph, by position
+    later: Sequence[int] = ()  # positions of molecules not tried yet: they may take long
 
 
 def surely_quick(smiles: str) -> bool:

@@ -32,18 +32,12 @@ class Classes:
     """The classes of one stream's rows, in front of the first layer and behind each.
 
     Those of marked copies are numbered behind those of the unmarked graphs.
-
-    Args:
-        of_rows: the class of each row.
-        counts: how many classes there are.
-        firsts: one row of each class in front of the first layer.
-        lists: of which classes each layer's are made; see `RowLists`.
     """
 
-    of_rows: list[Array]
-    counts: list[int]
-    firsts: Array
-    lists: list[tuple[Array, Array, Array, Array]]
+    of_rows: list[Array]  # the class of each row
+    counts: list[int]  # how many classes there are
+    firsts: Array  # one row of each class in front of the first layer
+    lists: list[tuple[Array, Array, Array, Array]]  # of which classes each layer's are made; see `RowLists`
 
     @staticmethod
     def of(

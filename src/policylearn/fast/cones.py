@@ -21,15 +21,10 @@ COPIES = 1 << 13
 
 @dataclass(frozen=True)
 class ConeStates:
-    """An encoder of two streams over marked copies of some graphs, of which only cones are computed.
+    """An encoder of two streams over marked copies of some graphs, of which only cones are computed."""
 
-    Args:
-        network: the encoder's layers over classes of rows, with norms that need nothing from the batch.
-        rooms: the states of the unmarked graphs' classes in front of the first layer and behind each.
-    """
-
-    network: MergedNetwork
-    rooms: list[tuple[Room, Room]]
+    network: MergedNetwork  # whose norms need nothing from the batch
+    rooms: list[tuple[Room, Room]]  # states of the unmarked graphs' classes, before the first layer and after each
 
     @staticmethod
     def of(encoder: TwoStreamEncoder, graphs: Graphs) -> ConeStates | None:

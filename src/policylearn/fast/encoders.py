@@ -93,15 +93,10 @@ def _joined(one: States, two: States) -> States:
 
 @dataclass(frozen=True, eq=False)
 class UnmarkedStates:
-    """The unmarked graphs, computed once for copies that are yet to come.
+    """The unmarked graphs, computed once for copies that are yet to come."""
 
-    Args:
-        network: over their classes.
-        states: of the classes in front of the first layer and behind each.
-    """
-
-    network: MergedNetwork
-    states: list[States]
+    network: MergedNetwork  # over their classes
+    states: list[States]  # of the classes, before the first layer and after each
 
     def of_nodes(self) -> Tensor:
         """The state of each node, ``(N, C)``."""
@@ -110,17 +105,13 @@ class UnmarkedStates:
 
 @dataclass(frozen=True, eq=False)
 class MarkedRows:
-    """The rows of a bag that marks can have reached; all others are as in the unmarked graphs.
+    """The rows of a bag that marks can have reached; all others are as in the unmarked graphs."""
 
-    Args:
-        cones: these rows.
-        marks: of the marked rows.
-        place: what stands for each row of the bag: a node of the unmarked graphs, or behind all of them a row of cones.
-    """
-
-    cones: Cones
-    marks: Tensor
-    place: Array
+    cones: Cones  # which rows these are
+    marks: Tensor  # of the marked rows
+    place: (
+        Array  # for each row of the bag: its node in the unmarked graphs or, counted on from these, a row of the cones
+    )
 
     @staticmethod
     def of(bag: Bag, graphs: Graphs, depth: int) -> MarkedRows:

@@ -45,21 +45,13 @@ class Room:
 
 @dataclass(frozen=True, eq=False)
 class MergedNetwork:
-    """The layers of an encoder, over classes of the rows of a batch.
+    """The layers of an encoder, over classes of the rows of a batch."""
 
-    Args:
-        graphs: the batch.
-        features: of its nodes, ``(N, C)``.
-        parts: of each layer.
-        edges: of each layer; messages have the same kinds in all of them.
-        unmarked: the classes of the unmarked graphs.
-    """
-
-    graphs: Graphs
-    features: Tensor
-    parts: list[LayerParts]
-    edges: list[EdgeValues]
-    unmarked: NetworkClasses
+    graphs: Graphs  # the batch
+    features: Tensor  # of its nodes, ``(N, C)``
+    parts: list[LayerParts]  # of each layer
+    edges: list[EdgeValues]  # of each layer; messages have the same kinds in all of them
+    unmarked: NetworkClasses  # the classes of the unmarked graphs
 
     @staticmethod
     def of(

@@ -23,14 +23,10 @@ if TYPE_CHECKING:
 class PartAnswers:
     """What a trained model predicts for the graphs of one part."""
 
-    rows: Array
-    """Places of the graphs in the data, ``(G,)``."""
-    values: Array
-    """In the data's units, or probabilities, ``(G, outputs)``; in node tasks a row per node."""
-    picks: list[list[int]]
-    """The nodes that were marked, counted within each graph."""
-    metric: float | None
-    """The task's metric; None where it cannot be computed."""
+    rows: Array  # positions of the graphs in the data, ``(G,)``
+    values: Array  # in the data's units, or probabilities, ``(G, outputs)``; in node tasks a row per node
+    picks: list[list[int]]  # marked nodes, counted within each graph
+    metric: float | None  # the task's metric; None where it cannot be computed
 
 
 def answer_parts(

@@ -41,11 +41,9 @@ class Trained:
     """What a training that has just ended holds in memory, so that nothing is read or computed twice."""
 
     model: torch.nn.Module
-    graphs: PackedGraphs
-    """All graphs, with the structures that the model reads."""
+    graphs: PackedGraphs  # all graphs, with the structures that the model reads
     split: Split
-    answers: dict[str, PartAnswers]
-    """Predictions for the validation and test parts."""
+    answers: dict[str, PartAnswers]  # predictions for the validation and test parts
 
 
 @dataclass(frozen=True)

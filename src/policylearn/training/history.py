@@ -27,10 +27,8 @@ class EpochRecord:
     test: float | None
     seconds: float
     learning_rate: float
-    cpu_seconds: float = 0.0
-    """Of this process; 0 in records of versions before 0.2.0."""
-    valid_loss: float | None = None
-    """What chooses the epoch where ``valid`` cannot be computed and is NaN."""
+    cpu_seconds: float = 0.0  # of this process; 0 in records of versions before 0.2.0
+    valid_loss: float | None = None  # chooses the epoch where ``valid`` is NaN
 
     @property
     def choice(self) -> float:

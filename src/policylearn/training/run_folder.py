@@ -88,12 +88,9 @@ def kept_in(folder: Path, words: Sequence[str]) -> str:
 class ResumeState:
     """What a folder that is resumed holds."""
 
-    checkpoint: Path | None = None
-    """To continue from; None begins anew."""
-    finished: dict[str, Any] | None = None
-    """The metrics where nothing is left to do."""
-    keeps_files: bool = False
-    """Whether the files of a finished run stay as they are until the new ones are whole."""
+    checkpoint: Path | None = None  # to continue from; None starts anew
+    finished: dict[str, Any] | None = None  # the metrics, if nothing is left to do
+    keeps_files: bool = False  # keep the files of a finished run until the new ones are complete
 
 
 def look_into(folder: Path, config: RunConfig, source: Source, fold: int) -> ResumeState:

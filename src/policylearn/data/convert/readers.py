@@ -26,19 +26,12 @@ NAMED_VALUE = re.compile(r">.*?<(.+?)>")
 
 @dataclass(frozen=True)
 class TableRow:
-    """One row of a table.
+    """One row of a table."""
 
-    Args:
-        line: where the row starts in the file; the header is line 1. (Parquet: the number of the row.)
-        fields: the text of each named column, without blanks around it; empty where the row cannot be read.
-        problem: why the row cannot be read; empty where it can.
-        cells: the row as it stands in the file, as far as it can be told.
-    """
-
-    line: int
-    fields: Mapping[str, str]
-    problem: str = ""
-    cells: tuple[str, ...] = ()
+    line: int  # where the row starts in the file, the header being line 1 (Parquet: row number)
+    fields: Mapping[str, str]  # stripped text by column; empty where the row cannot be read
+    problem: str = ""  # why the row cannot be read; empty where it can
+    cells: tuple[str, ...] = ()  # the row as it stands in the file, as far as it could be split
 
 
 def named_row(line: int, header: Sequence[str], cells: Sequence[str]) -> TableRow:
