@@ -79,7 +79,7 @@ class Selection:
                 f" {int(ptr[graph])} to {int(ptr[graph + 1]) - 1}; count node ids through the whole batch"
             )
         if bool((inside[1:] & ~inside[:-1]).any()):
-            raise ValueError("a graph has a pick after its last one; put NO_PICK only behind all of a graph's picks")
+            raise ValueError("a graph has a pick after its last one; put NO_PICK only after all of a graph's picks")
         if self.marks is not None:
             raise ValueError("'marks' need a pick of every graph at every step; leave them out for ragged selections")
 

@@ -22,11 +22,7 @@ SETTINGS, WORDS = "settings", "words"
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command ``policylearn``.
-
-    Args:
-        argv: its words; None takes those it was called with.
-    """
+    """Run the command ``policylearn`` with these arguments; None takes those of the process."""
     about = (
         "Subgraph GNNs made cheap: learn which few marked copies of a graph to look at.\n\n"
         "To begin: 'policylearn demo', or 'policylearn train table.csv --target COLUMN' with a table of SMILES.\n\n"
@@ -42,9 +38,9 @@ def run_command(
 
     Args:
         name: of the command.
-        about: what it does.
+        about: its help.
         verbs: functions by name; a name of two words is a verb below a verb.
-        argv: its words; None takes those it was called with.
+        argv: the arguments; None takes those of the process.
     """
     try:
         given = tuple(sys.argv[1:] if argv is None else argv)

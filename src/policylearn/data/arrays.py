@@ -72,9 +72,7 @@ def check_pointer(starts: Array, total: int, name: str, of: str, source: str) ->
         raise DataError(f"{source}: '{name}' must be a list of integers with G + 1 entries, got shape {starts.shape}")
     falls = np.flatnonzero(np.diff(starts.astype(np.int64)) < 0)
     if len(falls):
-        raise DataError(
-            f"{source}: '{name}' falls from {starts[falls[0]]} to {starts[falls[0] + 1]} at graph {falls[0]}"
-        )
+        raise DataError(f"{source}: {name} falls from {starts[falls[0]]} to {starts[falls[0] + 1]} in graph {falls[0]}")
     if starts[0] != 0 or starts[-1] != total:
         raise DataError(
             f"{source}: '{name}' runs from {starts[0]} to {starts[-1]}, but '{of}' has {total} rows;"

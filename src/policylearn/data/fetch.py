@@ -61,9 +61,7 @@ def collect(entry: Entry, root: Path, scratch: Path, download: Download | None) 
     by_hand = [official / entry.name / name for name in home.by_hand]  # they lie at no address
     for path in by_hand:
         if not path.exists():
-            raise DataError(
-                f"dataset '{entry.name}' needs the file {path}, which belongs to {home.by_hand_from}; put it there"
-            )
+            raise DataError(f"dataset '{entry.name}' needs the file {path}, from {home.by_hand_from}; put it there")
     archive = retrieve(entry, home.archive, official / home.archive_name, scratch, root, download, home.sha256)
     try:
         with zipfile.ZipFile(archive) as content:

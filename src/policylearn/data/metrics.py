@@ -33,11 +33,7 @@ def why_unscored(task: Task, y: Array) -> str | None:
 
 
 class TaskMetric:
-    """A metric over all batches that `update` was given.
-
-    Args:
-        task: says how targets are stored and in which units the metric is reported.
-    """
+    """A metric of a task over all batches that `update` was given."""
 
     def __init__(self, task: Task) -> None:
         self.task = task

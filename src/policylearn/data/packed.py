@@ -159,15 +159,11 @@ def check_smiles(stored: Array, graphs: int, source: str) -> None:
         )
     lines = int(np.count_nonzero(stored == ord("\n"))) + 1 if graphs or len(stored) else 0
     if lines != graphs:
-        raise DataError(
-            f"{source}: 'smiles' holds {lines} lines for {graphs} graphs; give each graph one, or none at all"
-        )
+        raise DataError(f"{source}: 'smiles' holds {lines} lines for {graphs} graphs; give each graph one, or none")
     try:
         bytes(stored).decode()
     except UnicodeDecodeError as error:
-        raise DataError(
-            f"{source}: 'smiles' is no UTF-8 ({error.reason} at byte {error.start}); encode it again"
-        ) from error
+        raise DataError(f"{source}: 'smiles' are not UTF-8 ({error.reason} at byte {error.start})") from error
 
 
 def smiles_bytes(smiles: Sequence[str]) -> Array:

@@ -115,9 +115,7 @@ def rotating_folds(n: int, k: int, *, labels: Array | None = None, seed: int = 0
     from sklearn.model_selection import KFold, StratifiedKFold
 
     if not 3 <= k <= n:
-        raise DataError(
-            f"'folds' must lie in 3 .. {n}, the number of rows (got {k}): train, valid and test need one each"
-        )
+        raise DataError(f"'folds' must be 3 to {n}, the number of rows (got {k}); train, valid and test need one each")
     known = None if labels is None else np.nan_to_num(np.asarray(labels, dtype=np.float64), nan=-1).astype(np.int64)
     common = known is not None and np.unique(known, return_counts=True)[1].min() >= k
     cutter = (StratifiedKFold if common else KFold)(k, shuffle=True, random_state=seed)

@@ -25,10 +25,7 @@ class CompiledTwoStreamEncoder(TwoStreamEncoder):
     def merged(self, graphs: Graphs, bag: Bag, unmarked: UnmarkedStates | None = None) -> Tensor | None:
         """Node states of every copy, each class of rows computed once; None where whole copies are to be computed.
 
-        Args:
-            graphs: the batch.
-            bag: the copies.
-            unmarked: what `unmarked` gave, which is not computed again then.
+        What `unmarked` gave is not computed again.
         """
         if bag.marks.requires_grad or not bag.shares_edges:
             return None
@@ -48,12 +45,7 @@ class CompiledTwoStreamEncoder(TwoStreamEncoder):
         return spread(states, *(np.concatenate(both)[found.place] for both in last))
 
     def unmarked(self, graphs: Graphs, bag: Bag) -> UnmarkedStates | None:
-        """The unmarked graphs, for copies that are yet to come; None where these need not be alike.
-
-        Args:
-            graphs: the batch.
-            bag: slot 0 alone.
-        """
+        """The unmarked graphs (slot 0), for copies that are yet to come; None where these need not be alike."""
         network = None if bag.marks.requires_grad else self.network(graphs, bag)
         if network is None or network.by_batch or bool(bag.marks.any()):
             return None
@@ -109,9 +101,7 @@ class MarkedRows:
 
     cones: Cones  # which rows these are
     marks: Tensor  # of the marked rows
-    place: (
-        Array  # for each row of the bag: its node in the unmarked graphs or, counted on from these, a row of the cones
-    )
+    place: Array  # of each row of the bag: its node in the unmarked graphs or, after these, its row in cones
 
     @staticmethod
     def of(bag: Bag, graphs: Graphs, depth: int) -> MarkedRows:

@@ -184,9 +184,7 @@ def require_edges(edge_attr: Tensor | None) -> Tensor:
 def check_ids(ids: Tensor, sizes: Sequence[int]) -> None:
     """Raise a `ValueError` that names column, value and remedy where an id has no row in its table."""
     if ids.shape[1] != len(sizes):
-        raise ValueError(
-            f"expected {len(sizes)} columns of category ids (got {ids.shape[1]}); check what Features says of them"
-        )
+        raise ValueError(f"expected {len(sizes)} columns of category ids (got {ids.shape[1]}); check its Features")
     if ids.is_floating_point():
         raise ValueError(
             f"category ids must be integers (got {ids.dtype}); use .long(), or count the columns as numbers:"

@@ -55,26 +55,17 @@ def head_of(model: nn.Module) -> nn.Module:
     parts = dict(model.named_children())
     head = parts.get("head", parts.get("head1"))
     if head is None:
-        raise RunError(
-            f"a {type(model).__name__} has no head that takes one vector per graph; embed with another model"
-        )
+        raise RunError(f"a {type(model).__name__} has no head that takes a vector per graph; embed with another model")
     return next(iter(head.values())) if isinstance(head, nn.ModuleDict) else head
 
 
 def embed_file(
     predictor: Predictor, source: str | Path, output: str | Path, *, smiles: str | None = None, workers: int = 0
 ) -> tuple[int, int, int]:
-    """Write the vectors of a table of molecules or of packed graphs; rows, how many failed, and the vectors' width.
+    """Write the vectors of a table of SMILES or a packed ``.npz``; returns rows, how many failed, and vector width.
 
-    A row that cannot be read has the reason in the column ``error``, and no vector; in ``.npy`` it is NaN. All vectors
-    are held in memory.
-
-    Args:
-        predictor: the model.
-        source: a table of SMILES, or a packed ``.npz``.
-        output: ``.csv`` or ``.tsv`` (``.gz`` too), ``.parquet``, or ``.npy`` with the vectors alone.
-        smiles: as in `predict_table`.
-        workers: as in `PredictOptions`.
+    A row that cannot be read has the reason in the column ``error``, and no vector; in ``.npy``, which holds vectors
+    alone, it is NaN. All vectors are held in memory. The other arguments are those of `predict_table`.
     """
     source, output = Path(source), Path(output)
     if not output.name.endswith(SUFFIXES):
@@ -121,7 +112,5 @@ def write_parquet(path: Path, names: list[str], columns: Iterable[Iterable[objec
         import pyarrow
         from pyarrow import parquet
     except ImportError as error:
-        raise DataError(
-            f"{path}: writing Parquet needs pyarrow; install policylearn[parquet], or choose .csv or .npy"
-        ) from error
+        raise DataError(f"{path}: Parquet needs pyarrow; install policylearn[parquet], or choose .csv") from error
     parquet.write_table(pyarrow.Table.from_arrays([pyarrow.array(one) for one in columns], names=names), path)

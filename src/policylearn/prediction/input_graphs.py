@@ -120,9 +120,7 @@ def _unknown(values: Array, pointer: Array, features: Features, name: str) -> di
     if not features.categorical:
         return {}
     if np.issubdtype(table.dtype, np.floating):
-        raise DataError(
-            f"'{name}' of the input holds {table.dtype}, the model was trained on category ids; store them as integers"
-        )
+        raise DataError(f"'{name}' of the input holds {table.dtype}, the model reads category ids; store integers")
     sizes = np.array(features.categorical)
     wrong = np.argwhere((table < 0) | (table >= sizes))[::-1]  # the first one of a graph is written last and stays
     owners = np.searchsorted(pointer, wrong[:, 0], side="right") - 1

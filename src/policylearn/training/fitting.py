@@ -25,7 +25,7 @@ from policylearn.settings.run_config import FitConfig, RunConfig, with_setting
 from policylearn.settings.run_files import HISTORY
 from policylearn.training.checkpoints import CHECKPOINTS, Checkpoints
 from policylearn.training.data_source import Source
-from policylearn.training.evaluation import PartAnswers, answer_parts
+from policylearn.training.evaluation import PartAnswers, answer_parts, torch_threads
 from policylearn.training.history import History
 from policylearn.training.module import DivergedError, RunModule
 from policylearn.training.part_checks import check_parts, unscored_notes
@@ -266,17 +266,6 @@ def count_parameters(model: torch.nn.Module) -> dict[str, int]:
     apart = getattr(model, "selection_parameters", None)
     selection = 0 if apart is None else sum(weight.numel() for weight in apart())
     return {"selection": selection, "prediction": everything - selection}
-
-
-@contextmanager
-def torch_threads(count: int) -> Iterator[None]:
-    """Torch's threads for the length of a block; 0 leaves them as they are."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(count or before)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
 
 
 @contextmanager

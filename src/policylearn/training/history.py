@@ -39,11 +39,8 @@ class EpochRecord:
 class History(lightning.Callback):
     """Keeps the record of each epoch, and a copy of the weights at the best validation metric or of the last epoch.
 
-    Args:
-        path: where the records go as CSV after each epoch.
-        higher_is_better: of the metric.
-        keep: whose weights.
-        patience: stop after this many epochs without a better metric; 0 does not stop.
+    Records are written as CSV after each epoch. Training stops after ``patience`` epochs without a better metric; 0
+    does not stop it.
     """
 
     def __init__(self, path: Path, *, higher_is_better: bool, keep: Keep = "best", patience: int = 0) -> None:

@@ -63,12 +63,7 @@ def holds_work(folder: Path) -> bool:
 
 
 def kept_in(folder: Path, words: Sequence[str]) -> str:
-    """What a training that was stopped has kept, and the command that continues it.
-
-    Args:
-        folder: of the run, of its folds, or of an ensemble.
-        words: what followed ``policylearn``.
-    """
+    """What a stopped training has kept, and the command that continues it; the words followed ``policylearn``."""
     kept = []
     for inner in (folder, *sorted(folder.glob("*-*"))):
         epochs = epochs_kept(inner / CHECKPOINTS)

@@ -115,9 +115,7 @@ def infer_kind(
     if all(numbers):
         return "regression", f"{named} numbers, so the task is regression"
     if len(columns) > 1:
-        raise DataError(
-            f"{source}: {named} labels such as {listed}; give one column of labels at a time, or numbers only"
-        )
+        raise DataError(f"{source}: {named} labels such as {listed}; give one column of labels, or numbers only")
     if 2 < len(labels) <= MOST_CLASSES:
         return "classes", f"{named} {len(labels)} different labels ({listed[1:-1]}), so the task is to tell these apart"
     raise DataError(
@@ -143,13 +141,9 @@ def build_task(
     ids = {label: float(position) for position, label in enumerate(labels)}
     if kind == "classes":
         if len(columns) > 1:
-            raise DataError(
-                f"{source}: task='classes' takes one target column, got {', '.join(names)}; name one of them"
-            )
+            raise DataError(f"{source}: task='classes' takes one column, got {', '.join(names)}; name one of them")
         if len(labels) < 2:
-            raise DataError(
-                f"{source}: task='classes' needs two labels, {names[0]!r} holds {labels}; name another target"
-            )
+            raise DataError(f"{source}: task='classes' needs two labels, {names[0]!r} has {labels}; name another one")
         y = np.array([ids[label_of(cell)] for cell in columns[0]], dtype=np.int64)
         return Task("classes", "cross_entropy", "accuracy", tuple(names), classes=labels), y
     labels = two_labels(labels)

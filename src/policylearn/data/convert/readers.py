@@ -44,7 +44,7 @@ class Lines:
     """The lines of a file as text, counted.
 
     A line that is not UTF-8 is read as Windows-1252, which spreadsheets write: a foreign letter in one column must not
-    cost the row.
+    cost the row. So far ``number`` lines were read, ``foreign`` of them not UTF-8, and ``bytes`` of the unpacked file.
     """
 
     def __init__(self, file: IO[bytes], path: Path) -> None:
@@ -95,16 +95,6 @@ class TableRows:
     def __init__(self, file: IO[bytes], path: Path) -> None:
         self.lines = Lines(file, path)
 
-    @property
-    def position(self) -> int:
-        """Bytes of the (unpacked) file that were read."""
-        return self.lines.bytes
-
-    @property
-    def foreign_lines(self) -> int:
-        """Lines so far that are not UTF-8."""
-        return self.lines.foreign
-
     def __iter__(self) -> Iterator[TableRow]:
         raise NotImplementedError
 
@@ -143,9 +133,7 @@ class DelimitedRows(TableRows):
                     raise DataError(
                         f"{lines.path}, line {start}: a quote opens and never closes ({error}); close it or remove it"
                     ) from error
-                yield TableRow(
-                    start, {}, f"the row is not valid CSV ({error}); put quotes around a whole cell or nowhere"
-                )
+                yield TableRow(start, {}, f"the row is not valid CSV ({error}); quote whole cells only")
                 continue
             if cells and not (len(cells) == 1 and cells[0].isspace()):
                 yield self._row(start, cells)
@@ -281,9 +269,7 @@ class ParquetRows(TableRows):
                     lines.bytes = size * lines.number // rows  # the rows' share of the file
                     yield named_row(lines.number, self.header, [as_text(value) for value in values])
         except self._broken as error:
-            raise DataError(
-                f"{lines.path}: damaged after row {lines.number} ({error}); write or copy the file again"
-            ) from error
+            raise DataError(f"{lines.path}: damaged after row {lines.number} ({error}); copy the file again") from error
 
 
 def as_text(value: Any) -> str:

@@ -85,9 +85,7 @@ def read_targets(stem: Path, graphs: int) -> tuple[Array, dict[str, Array]]:
     if attributes.exists():
         return read_attributes(attributes, graphs, "graph"), {}
     if not labels.exists():
-        raise DataError(
-            f"{stem.parent}: holds neither {labels.name} nor {attributes.name}; one of them gives the targets"
-        )
+        raise DataError(f"{stem.parent}: holds neither {labels.name} nor {attributes.name}; targets need one of them")
     classes, ids = np.unique(read_integers(labels)[:, 0], return_inverse=True)
     check_rows(labels, len(ids), graphs, "graph")
     return ids.astype(np.int64), {"label_values": classes}

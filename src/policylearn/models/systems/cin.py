@@ -45,7 +45,7 @@ class CINSettings(LayerSettings, frozen=True):
     input_dropout: DropShare = 0.0
     """On the embeddings."""
     layer_dropout: DropShare = 0.0
-    """Behind each layer."""
+    """After each layer."""
     head_dropout: DropShare = 0.0
     """Before the last map."""
 
