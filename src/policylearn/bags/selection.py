@@ -51,10 +51,7 @@ class Selection:
         """
         graphs = len(ptr) - 1
         if self.roots.ndim != 2 or self.roots.shape[1] != graphs:
-            raise ValueError(
-                f"'roots' must have shape (T, {graphs}): a row per step, a column per graph"
-                f" (got {tuple(self.roots.shape)})"
-            )
+            raise ValueError(f"'roots' must have shape (T, {graphs}) (got {tuple(self.roots.shape)})")
         if self.roots.dtype != torch.long:
             raise ValueError(f"'roots' must hold node ids as int64 (got {self.roots.dtype}); use roots.long()")
         if not may_read(ptr):

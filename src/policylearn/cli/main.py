@@ -57,7 +57,7 @@ def run_command(
     except CycloptsError as error:
         complaint = str(error)
     except ValueError as error:
-        if not raised_by_us(error.__traceback__):
+        if not is_our_error(error.__traceback__):
             raise  # a fault of the program and not of the input: its traceback is needed
         complaint = str(error)
     sys.stderr.write(f"error: {complaint}\n")
@@ -133,7 +133,7 @@ def take_settings(app: App, words: list[str]) -> tuple[list[str], dict[str, str]
     return kept, settings
 
 
-def raised_by_us(traceback: TracebackType | None) -> bool:
+def is_our_error(traceback: TracebackType | None) -> bool:
     """Whether the innermost frame is the package's own, which says why it refuses an input."""
     while traceback is not None and traceback.tb_next is not None:
         traceback = traceback.tb_next

@@ -74,10 +74,7 @@ def check_pointer(starts: Array, total: int, name: str, of: str, source: str) ->
     if len(falls):
         raise DataError(f"{source}: {name} falls from {starts[falls[0]]} to {starts[falls[0] + 1]} in graph {falls[0]}")
     if starts[0] != 0 or starts[-1] != total:
-        raise DataError(
-            f"{source}: '{name}' runs from {starts[0]} to {starts[-1]}, but '{of}' has {total} rows;"
-            f" it must start at 0 and end at {total}"
-        )
+        raise DataError(f"{source}: '{name}' must run from 0 to {total}, as '{of}' (got {starts[0]} to {starts[-1]})")
 
 
 def place(row: int, starts: Array, what: str = "row") -> str:

@@ -96,10 +96,7 @@ def retrieve(
 
     pooch.get_logger().setLevel("WARNING")
     if place.exists() and sha256 is not None and (found := pooch.file_hash(str(place))) != sha256:
-        raise DataError(
-            f"{place}: its SHA-256 is {found}, not {sha256}; it is damaged or another version:"
-            " fetch it again or remove it"
-        )
+        raise DataError(f"{place}: its SHA-256 is {found}, not {sha256}; it is another version or damaged: remove it")
     downloader = None if download is None else lambda url, path, _: download(url, Path(path))
     try:
         folder = place.parent if place.exists() else scratch

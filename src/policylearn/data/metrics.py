@@ -121,8 +121,7 @@ class RocAuc(TaskMetric):
         usable = ((label == 0).any(axis=0) & (label == 1).any(axis=0)).nonzero()[0]
         if not len(usable):
             raise DataError(
-                "ROC-AUC needs a column with both a 0 and a 1; none of the"
-                f" {label.shape[1]} columns over {len(label)} rows has both"
+                f"ROC-AUC needs a column with a 0 and a 1; none of {label.shape[1]} over {len(label)} rows has both"
             )
         known = ~np.isnan(label)
         areas = [float(roc_auc_score(label[known[:, at], at], score[known[:, at], at])) for at in usable]

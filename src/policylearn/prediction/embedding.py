@@ -16,7 +16,7 @@ from policylearn.data.packed import Array
 from policylearn.prediction.answer_columns import ERROR
 from policylearn.prediction.predictor import Predictor
 from policylearn.prediction.table_reader import open_blocks
-from policylearn.prediction.table_writer import opened, table_writer
+from policylearn.prediction.table_writer import open_output, table_writer
 from policylearn.settings.run_files import RunError
 from policylearn.training.evaluation import outputs_of
 
@@ -27,14 +27,14 @@ SUFFIXES = (".csv", ".tsv", ".csv.gz", ".tsv.gz", ".parquet", ".npy")
 def graph_vectors(predictor: Predictor, graphs: PackedGraphs, *, batch_size: int | None = None) -> Array:
     """What enters the head for each graph of `Predictor.prepare`, ``(G, C)``; of an ensemble, side by side."""
     size = predictor.batch_size(batch_size)
-    members = [entering(model, predictor.prepared_batches(graphs, size)) for model in predictor.models]
+    members = [head_inputs(model, predictor.prepared_batches(graphs, size)) for model in predictor.models]
     vectors: Array = torch.cat(members, dim=1).cpu().numpy()
     if len(vectors) != len(graphs):
         raise RunError(f"{predictor.run.folder}: its head sees {len(vectors)} rows for {len(graphs)} graphs")
     return vectors
 
 
-def entering(model: nn.Module, batches: Iterable[Graphs]) -> Tensor:
+def head_inputs(model: nn.Module, batches: Iterable[Graphs]) -> Tensor:
     """What enters the head of a model over all batches, ``(G, C)``."""
     seen: list[Tensor] = []
 
@@ -98,7 +98,7 @@ def embed_file(
         elif output.suffix == ".parquet":
             write_parquet(part, names, [*zip(*cells, strict=True), *vectors.T, errors])
         else:
-            with opened(part, output) as text:
+            with open_output(part, output) as text:
                 writer = table_writer(text, output)
                 writer.writerow(names)
                 for kept, row, error in zip(cells, vectors, errors, strict=True):

@@ -113,10 +113,7 @@ def _unknown(values: Array, pointer: Array, features: Features, name: str) -> di
     table = as_table(values)
     wanted = len(features.categorical) or features.real
     if table.shape[1] != wanted:
-        raise DataError(
-            f"'{name}' of the input has {table.shape[1]} columns, the model was trained on {wanted};"
-            " encode the input as the training data was"
-        )
+        raise DataError(f"'{name}' of the input has {table.shape[1]} columns; it needs the {wanted} of the training")
     if not features.categorical:
         return {}
     if np.issubdtype(table.dtype, np.floating):

@@ -87,8 +87,5 @@ def read_manifest(path: Path, data: bytes) -> dict[str, dict[str, Any]]:
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise RunError(f"{path}: its {MANIFEST} cannot be read ({error}); get it again from its source") from None
     if written > PACK_FORMAT:
-        raise RunError(
-            f"{path}: was packed in format {written} by policylearn {by}, and this version reads up to {PACK_FORMAT};"
-            " install a newer policylearn"
-        )
+        raise RunError(f"{path}: format {written} of policylearn {by}; this one reads up to {PACK_FORMAT}: upgrade")
     return listed

@@ -90,10 +90,7 @@ class AttributeRows:
         row: list[float] = []
         for name in self.names:
             if name not in attributes:
-                raise DataError(
-                    f"{place} has no attribute {name!r} (it has {sorted(map(str, attributes)) or 'none'});"
-                    " set it, or do not name it"
-                )
+                raise DataError(f"{place} has no attribute {name!r}; it has {sorted(map(str, attributes)) or 'none'}")
             values = np.asarray(attributes[name])
             if values.dtype.kind not in "biuf":
                 raise DataError(f"{place}: attribute {name!r} is {attributes[name]!r}; give numbers")

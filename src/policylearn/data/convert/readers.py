@@ -72,7 +72,7 @@ class Lines:
             return raw.decode("cp1252", errors="replace")
 
 
-def opened(path: Path) -> IO[bytes]:
+def open_bytes(path: Path) -> IO[bytes]:
     """The bytes of a file: unpacked where its name ends in ``.gz``, in UTF-8 where it is in UTF-16 with a mark."""
     try:
         file: Any = gzip.GzipFile(path) if path.suffix.lower() == ".gz" else path.open("rb")
@@ -185,7 +185,7 @@ class SdfRows(TableRows):
 
     def __init__(self, file: IO[bytes], path: Path) -> None:
         super().__init__(file, path)
-        with opened(path) as whole:
+        with open_bytes(path) as whole:
             names = dict.fromkeys(name for _, record in records(Lines(whole, path)) for name in values_of(record))
         if not names and not path.stat().st_size:
             raise DataError(f"{path}: is empty; it must hold a record for each molecule")
@@ -248,10 +248,7 @@ class ParquetRows(TableRows):
         try:
             from pyarrow import ArrowException, parquet
         except ImportError as error:
-            raise DataError(
-                f"{path}: reading Parquet needs pyarrow, which is not installed; install policylearn[parquet], or save"
-                " the table as CSV"
-            ) from error
+            raise DataError(f"{path}: Parquet needs pyarrow; install policylearn[parquet], or save as CSV") from error
         self._broken = (ArrowException, OSError, EOFError)
         try:
             # Unpacked whole where it is gzipped: Parquet is read from its end.

@@ -72,10 +72,7 @@ def read_indicator(path: Path) -> Array:
     wrong[0] = graph[0] != 0
     if wrong.any():
         line = int(wrong.argmax())
-        raise DataError(
-            f"{path}, line {line + 1}: graph {graph[line] + 1} is out of order; sort the nodes by graph, and count"
-            " graphs from 1 without a gap"
-        )
+        raise DataError(f"{path}, line {line + 1}: graph {graph[line] + 1} is out of order; count from 1, in order")
     return graph
 
 

@@ -94,8 +94,7 @@ class Descriptors(Transform):
         missing = [name for name in self.columns if name not in known]
         if missing:
             raise DataError(
-                f"descriptors: RDKit {rdBase.rdkitVersion} has no descriptor '{missing[0]}', which the training used;"
-                " predict with the version of RDKit that the run states"
+                f"descriptors: RDKit {rdBase.rdkitVersion} has no '{missing[0]}'; take the version that the run states"
             )
         values = computed[self.into].values[:, [known[name] for name in self.columns]]
         scaled = (values - np.array(self.mean)) / np.array(self.deviation)
