@@ -84,7 +84,7 @@ def real_columns(graphs: Graphs, features: Features) -> Tensor:
     numbers = torch.cat(parts, dim=1) if parts else graphs.x[:, :0]
     if numbers.shape[1] != features.real:
         raise ValueError(
-            f"expected {features.real} columns of numbers per node (got {numbers.shape[1]}); apply the model's transforms"
+            f"expected {features.real} columns of numbers per node (got {numbers.shape[1]}); apply the transforms"
         )
     return numbers
 

@@ -58,10 +58,12 @@ def gine_sum(
 def _check_edges(adjacency: Adjacency, values: Tensor, width: int, *, shared: bool) -> None:
     """Raise a `ValueError` where the edges' vectors do not fit the states that they are added to, or the edges."""
     if values.shape[1] != width:
-        raise ValueError(f"edge vectors have {values.shape[1]} channels, and must have the {width} of the states")
+        raise ValueError(
+            f"edge vectors of {values.shape[1]} channels do not fit states of {width}; check the edge encoder"
+        )
     most = 1 + int(adjacency.edge.max()) if adjacency.num_edges and may_read(adjacency.edge) else 0
     if not shared and len(values) < most:
-        raise ValueError(f"'edge_attr' has {len(values)} rows for {most} edges; give one per column of 'edge_index'")
+        raise ValueError(f"there are {len(values)} edge vectors for {most} edges; 'edge_attr' needs a row each")
 
 
 def neighbour_sum(rows: Tensor, adjacency: Adjacency) -> Tensor:
