@@ -20,10 +20,11 @@ from rdkit import Chem
 from policylearn.cli import main
 from policylearn.data import PackedGraphs
 from policylearn.prediction import Answer, Predictor, load
-from policylearn.prediction.table_reader import limit_threads
+from policylearn.prediction.table_reader import threads_beside
 from policylearn.prediction.table_writer import PredictOptions, predict_table, usual_workers
 from policylearn.settings.run_config import DataConfig
 from policylearn.training import load_source
+from policylearn.training.evaluation import torch_threads
 from tests.training.molecules import molesol, read_table, small_run, write_table
 from tests.training.tiny import write_graphs
 from tests.warm import MAIN, WarmProcess
@@ -162,7 +163,7 @@ def test_the_model_has_the_threads_that_reading_leaves() -> None:
     try:
         torch.set_num_threads(4)
         for workers, threads in ((1, 4), (2, 2), (3, 1), (16, 1)):
-            with limit_threads(workers):
+            with torch_threads(threads_beside(workers)):
                 assert torch.get_num_threads() == threads
             assert torch.get_num_threads() == 4
     finally:

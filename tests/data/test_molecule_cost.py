@@ -8,7 +8,7 @@ import time
 import pytest
 from rdkit import Chem, rdBase
 
-from policylearn.data.preparation import AllOfRDKit, prepare_molecules, surely_quick
+from policylearn.data.preparation import EveryRDKitFeature, is_quick, prepare_molecules
 from tests.data.test_rdkit_descriptors import SMILES, clique
 
 C60 = (
@@ -19,12 +19,12 @@ C60 = (
 
 @pytest.mark.parametrize("smiles", [*SMILES, C60, "", "C1", "\ud800", "xyz"], ids=lambda text: ascii(text)[:20])
 def test_usual_molecules_are_quick(smiles):
-    assert surely_quick(smiles)
+    assert is_quick(smiles)
 
 
 @pytest.mark.parametrize("smiles", [clique(8), clique(20), "[U]" + "(C)" * 40 + "C", "C" * 1001], ids=len)
 def test_others_may_take_long(smiles):
-    assert not surely_quick(smiles)
+    assert not is_quick(smiles)
 
 
 def random_cage(draw, atoms, degree):
@@ -44,11 +44,11 @@ def test_no_random_cage_within_the_bound_takes_long():
     with rdBase.BlockLogs():
         while tried < 12:
             smiles = random_cage(draw, draw.randint(6, 120), draw.randint(2, 6))
-            if not surely_quick(smiles) or Chem.MolFromSmiles(smiles) is None:
+            if not is_quick(smiles) or Chem.MolFromSmiles(smiles) is None:
                 continue
             graphs = prepare_molecules([smiles], ()).graphs
             assert graphs is not None
             started = time.process_time()
-            AllOfRDKit().compute(graphs)
+            EveryRDKitFeature().compute(graphs)
             assert time.process_time() - started < 3
             tried += 1

@@ -40,7 +40,7 @@ def test_molecules_that_are_surely_too_large_wait_for_nobody():
     peptide = "N" + "[C@@H](CC(=O)O)C(=O)N" * 60 + "CC(=O)O"
     found = prepare_quick([peptide, "CCO", f"{peptide}.Cl"], (), True, 250)
     assert found.problems.keys() == {0}
-    assert list(found.later) == [2]  # of several parts the largest counts, which takes longer to find
+    assert list(found.untried) == [2]  # of several parts the largest counts, which takes longer to find
 
 
 def test_several_processes_give_what_one_gives_in_order():
@@ -113,7 +113,7 @@ def test_molecules_that_may_take_long_are_tried_alone_and_stay_in_their_places()
     whole = prepare_molecules(smiles, TRANSFORMS, True)
     with MoleculePool(TRANSFORMS, 1, parents=True) as pool:
         begun = pool.submit(smiles)
-        assert list(begun.result().later) == [1, 4]
+        assert list(begun.result().untried) == [1, 4]
         found = pool.result(smiles, begun)
     assert found.problems == whole.problems
     for name in GRAPH_ARRAYS:
@@ -124,7 +124,7 @@ def test_molecules_that_may_take_long_are_tried_alone_and_stay_in_their_places()
 
 def test_few_quick_molecules_start_no_process(monkeypatch):
     monkeypatch.setattr(MoleculePool, "submit", None)
-    monkeypatch.setattr(MoleculePool, "submit_alone", None)
+    monkeypatch.setattr(MoleculePool, "submit_slow", None)
     ((chunk, found),) = prepare_in_order([["CCO", "C1"]], list, TRANSFORMS, workers=2)
     assert chunk == ["CCO", "C1"]
     assert found.problems.keys() == {1}

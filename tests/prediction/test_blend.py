@@ -18,7 +18,7 @@ from policylearn.data.transforms.descriptors import Descriptors
 from policylearn.data.transforms.fingerprint import BITS, Fingerprint
 from policylearn.prediction.blend import ALONE, BLEND, PRIORS, can_blend, find_shares
 from policylearn.prediction.gaussian_process import fit, squared_distances
-from policylearn.prediction.kernel_model import KERNEL, KernelModel, fit_kernel_model, tanimoto, unary
+from policylearn.prediction.kernel_model import KERNEL, KernelModel, fit_kernel_model, tanimoto, unary_counts
 from policylearn.prediction.trees import ROUNDS, SETTINGS, TreeModel, fit_trees, tree_inputs
 from policylearn.settings.run_files import RunError
 from tests.training.molecules import molesol, write_table
@@ -43,7 +43,7 @@ def test_similarity_is_tanimoto_of_counts():
     expected = [
         [np.minimum(a, b).sum() / np.maximum(a, b).sum() for b in counts.astype(int)] for a in counts.astype(int)
     ]
-    np.testing.assert_allclose(tanimoto(unary(counts), unary(counts)), expected, rtol=1e-6)
+    np.testing.assert_allclose(tanimoto(unary_counts(counts), unary_counts(counts)), expected, rtol=1e-6)
 
 
 def test_fingerprints_count_substructures():

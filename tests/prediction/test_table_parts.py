@@ -10,7 +10,7 @@ import pytest
 
 from policylearn.prediction import PredictOptions, load, predict_table
 from policylearn.prediction.ray_table import PICKS, PartPredictor, TableParts
-from policylearn.prediction.table_writer import columns_of, in_large_batches
+from policylearn.prediction.table_writer import columns_of, with_large_batches
 from policylearn.settings.run_files import RunError
 from tests.training.molecules import molesol, small_run, write_table
 
@@ -20,7 +20,7 @@ def test_parts_join_to_the_table(tmp_path: Path) -> None:
     table = write_table(tmp_path / "m.csv", ("smiles", "logS"), [*smiles[:1099], "C1CC"], values[:1100])
     run = small_run(tmp_path / "run", table, "logS", data={"on_error": "skip"}, fit={"epochs": 1})
     predictor, output = load(run), tmp_path / "parts.tsv"
-    wanted = in_large_batches(predictor, PredictOptions(picks=True))
+    wanted = with_large_batches(predictor, PredictOptions(picks=True))
     parts = TableParts(run, table, "smiles", output, wanted, chunks=1)
     parts.begin()
     worker = PartPredictor(parts)

@@ -70,8 +70,7 @@ class Adjacency:
         """Sort the edges once."""
         if edge_index.numel() and may_read(edge_index) and int(edge_index.max()) >= num_nodes:
             raise ValueError(
-                f"'edge_index' names node {int(edge_index.max())}, but the batch has {num_nodes} nodes;"
-                " check that edges and features belong together"
+                f"'edge_index' names node {int(edge_index.max())} of {num_nodes}; do edges and 'x' belong together?"
             )
         target, edge = torch.sort(edge_index[1], stable=True)
         source = edge_index[0].index_select(0, edge)

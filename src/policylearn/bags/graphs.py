@@ -75,9 +75,7 @@ class Graphs(Members):
         given = batch if isinstance(batch, Mapping) else dict(iter(batch))
         edge_index, x, of_node, ptr = (given.get(name) for name in ("edge_index", "x", "batch", "ptr"))
         if edge_index is None:
-            raise ValueError(
-                "the batch has no 'edge_index'; give an empty one of shape (2, 0) for graphs without edges"
-            )
+            raise ValueError("the batch has no 'edge_index'; give one of shape (2, 0) where there are no edges")
         if x is None:
             if isinstance(batch, Mapping):
                 raise ValueError("the tensors have no 'x'; give a column of ones for nodes without features")

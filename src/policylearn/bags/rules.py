@@ -86,10 +86,7 @@ class DeleteNodes(Settings, frozen=True):
         self, graphs: Graphs, selection: Selection, *, dtype: torch.dtype = torch.float32, unmarked: bool = True
     ) -> Bag:
         if selection.marks is not None:
-            raise ValueError(
-                "gradients go through marks here, but copies with deleted nodes have none; use a score-function"
-                " estimator such as 'reinforce'"
-            )
+            raise ValueError("deleted nodes have no marks to carry gradients; use an estimator such as 'reinforce'")
         step, graph = (selection.roots != NO_PICK).nonzero(as_tuple=True)
         sizes = graphs.sizes.index_select(0, graph)
         node = ranges(graphs.ptr.index_select(0, graph), sizes)

@@ -51,10 +51,7 @@ class Selection:
         """
         graphs = len(ptr) - 1
         if self.roots.ndim != 2 or self.roots.shape[1] != graphs:
-            raise ValueError(
-                f"'roots' must have shape (T, {graphs}): a row per step, a column per graph"
-                f" (got {tuple(self.roots.shape)})"
-            )
+            raise ValueError(f"'roots' must have shape (T, {graphs}) (got {tuple(self.roots.shape)})")
         if self.roots.dtype != torch.long:
             raise ValueError(f"'roots' must hold node ids as int64 (got {self.roots.dtype}); use roots.long()")
         if not may_read(ptr):
@@ -79,7 +76,7 @@ class Selection:
                 f" {int(ptr[graph])} to {int(ptr[graph + 1]) - 1}; count node ids through the whole batch"
             )
         if bool((inside[1:] & ~inside[:-1]).any()):
-            raise ValueError("a graph has a pick after its last one; put NO_PICK only behind all of a graph's picks")
+            raise ValueError("a graph has a pick after its last one; put NO_PICK only after all of a graph's picks")
         if self.marks is not None:
             raise ValueError("'marks' need a pick of every graph at every step; leave them out for ragged selections")
 

@@ -22,11 +22,7 @@ SETTINGS, WORDS = "settings", "words"
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command ``policylearn``.
-
-    Args:
-        argv: its words; None takes those it was called with.
-    """
+    """Run the command ``policylearn`` with these arguments; None takes those of the process."""
     about = (
         "Subgraph GNNs made cheap: learn which few marked copies of a graph to look at.\n\n"
         "To begin: 'policylearn demo', or 'policylearn train table.csv --target COLUMN' with a table of SMILES.\n\n"
@@ -42,9 +38,9 @@ def run_command(
 
     Args:
         name: of the command.
-        about: what it does.
+        about: its help.
         verbs: functions by name; a name of two words is a verb below a verb.
-        argv: its words; None takes those it was called with.
+        argv: the arguments; None takes those of the process.
     """
     try:
         given = tuple(sys.argv[1:] if argv is None else argv)
@@ -61,7 +57,7 @@ def run_command(
     except CycloptsError as error:
         complaint = str(error)
     except ValueError as error:
-        if not raised_by_us(error.__traceback__):
+        if not is_our_error(error.__traceback__):
             raise  # a fault of the program and not of the input: its traceback is needed
         complaint = str(error)
     sys.stderr.write(f"error: {complaint}\n")
@@ -137,7 +133,7 @@ def take_settings(app: App, words: list[str]) -> tuple[list[str], dict[str, str]
     return kept, settings
 
 
-def raised_by_us(traceback: TracebackType | None) -> bool:
+def is_our_error(traceback: TracebackType | None) -> bool:
     """Whether the innermost frame is the package's own, which says why it refuses an input."""
     while traceback is not None and traceback.tb_next is not None:
         traceback = traceback.tb_next

@@ -20,8 +20,7 @@ class StoppedError(BaseException):
 def stop_signals(say_kept: Callable[[], str]) -> Iterator[None]:
     """Answer SIGINT and SIGTERM within a block by a line on stderr and the exit code of the signal.
 
-    Args:
-        say_kept: says what was kept and how to continue; called once everything has been cleared up.
+    The line ends with what ``say_kept`` returns: what was kept and how to continue. It is called after all clean-up.
     """
     owner = os.getpid()
 

@@ -19,12 +19,6 @@ class TrainingBar(lightning.Callback):
 
     Without a terminal, where bars say nothing before the end, it prints a line after the first epoch, then one every
     few seconds, and one after the last epoch.
-
-    Args:
-        progress: that has the bar.
-        bar: which of its bars.
-        title: what is trained.
-        metric: its name.
     """
 
     def __init__(self, progress: Progress, bar: TaskID, title: str, metric: str) -> None:

@@ -72,14 +72,9 @@ def check_pointer(starts: Array, total: int, name: str, of: str, source: str) ->
         raise DataError(f"{source}: '{name}' must be a list of integers with G + 1 entries, got shape {starts.shape}")
     falls = np.flatnonzero(np.diff(starts.astype(np.int64)) < 0)
     if len(falls):
-        raise DataError(
-            f"{source}: '{name}' falls from {starts[falls[0]]} to {starts[falls[0] + 1]} at graph {falls[0]}"
-        )
+        raise DataError(f"{source}: {name} falls from {starts[falls[0]]} to {starts[falls[0] + 1]} in graph {falls[0]}")
     if starts[0] != 0 or starts[-1] != total:
-        raise DataError(
-            f"{source}: '{name}' runs from {starts[0]} to {starts[-1]}, but '{of}' has {total} rows;"
-            f" it must start at 0 and end at {total}"
-        )
+        raise DataError(f"{source}: '{name}' must run from 0 to {total}, as '{of}' (got {starts[0]} to {starts[-1]})")
 
 
 def place(row: int, starts: Array, what: str = "row") -> str:

@@ -75,23 +75,17 @@ def load_dataset(
     if isinstance(name, Path) or name.endswith(".npz"):
         return load_file(Path(name), target=target)
     if is_synthetic(name):
-        return draw_family(name, target, np.random.default_rng(seed))
+        if target is not None:
+            raise DataError(f"'{name}' has one task and takes no target (got {target!r}); leave it out")
+        graphs, task = synthetic_dataset(name, np.random.default_rng(seed))
+        return Dataset(name, graphs, task, official_splits(graphs, name))
     entry = find_entry(name, tuple(SYNTHETIC))
     path = (data_root() if root is None else root) / entry.file
     if not path.exists():
         fetch(entry, path.parent, download)
     graphs = choose_target(entry, PackedGraphs.load(path), target, path)
-    return Dataset(
-        name, graphs, entry.build_task(graphs), make_splits(entry, graphs, path), find_caveat(entry, graphs), path
-    )
-
-
-def draw_family(name: str, target: str | None, generator: np.random.Generator) -> Dataset:
-    """A dataset of a synthetic family, which has one task."""
-    if target is not None:
-        raise DataError(f"'{name}' has one task and takes no target (got {target!r}); leave it out")
-    graphs, task = synthetic_dataset(name, generator)
-    return Dataset(name, graphs, task, official_splits(graphs, name))
+    caveat = entry.caveat if entry.always_caveat or "origin" not in graphs.extras else None  # fetched files name theirs
+    return Dataset(name, graphs, entry.build_task(graphs), make_splits(entry, graphs, path), caveat, path)
 
 
 def load_file(path: str | Path, *, target: str | None = None, task: Task | None = None) -> Dataset:
@@ -129,9 +123,7 @@ def choose_target(entry: Entry, graphs: PackedGraphs, target: str | None, path: 
         raise DataError(f"'{entry.name}' has one task and takes no target (got {target!r}); leave it out")
     if target not in entry.targets:
         got = f"got {target!r}; {hint(target, entry.targets, 'name one of them')}" if target else "none was given"
-        raise DataError(
-            f"'{entry.name}' has one task per target: pass target= one of {', '.join(entry.targets)} ({got})"
-        )
+        raise DataError(f"'{entry.name}' has a task per target; pass target= one of {', '.join(entry.targets)} ({got})")
     return choose_column(graphs, entry.columns.get(target, target), str(path))
 
 
@@ -160,8 +152,3 @@ def make_splits(entry: Entry, graphs: PackedGraphs, path: Path) -> tuple[Split, 
         )
         raise DataError(f"{path}: lacks train, valid and test; {way_out}")
     return splits
-
-
-def find_caveat(entry: Entry, graphs: PackedGraphs) -> str | None:
-    """What to warn of: a file that was fetched from its official home names its origin and needs no warning."""
-    return None if "origin" in graphs.extras and not entry.always_caveat else entry.caveat

@@ -61,9 +61,7 @@ def collect(entry: Entry, root: Path, scratch: Path, download: Download | None) 
     by_hand = [official / entry.name / name for name in home.by_hand]  # they lie at no address
     for path in by_hand:
         if not path.exists():
-            raise DataError(
-                f"dataset '{entry.name}' needs the file {path}, which belongs to {home.by_hand_from}; put it there"
-            )
+            raise DataError(f"dataset '{entry.name}' needs the file {path}, from {home.by_hand_from}; put it there")
     archive = retrieve(entry, home.archive, official / home.archive_name, scratch, root, download, home.sha256)
     try:
         with zipfile.ZipFile(archive) as content:
@@ -98,10 +96,7 @@ def retrieve(
 
     pooch.get_logger().setLevel("WARNING")
     if place.exists() and sha256 is not None and (found := pooch.file_hash(str(place))) != sha256:
-        raise DataError(
-            f"{place}: its SHA-256 is {found}, not {sha256}; it is damaged or another version:"
-            " fetch it again or remove it"
-        )
+        raise DataError(f"{place}: its SHA-256 is {found}, not {sha256}; it is another version or damaged: remove it")
     downloader = None if download is None else lambda url, path, _: download(url, Path(path))
     try:
         folder = place.parent if place.exists() else scratch

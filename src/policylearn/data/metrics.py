@@ -33,11 +33,7 @@ def why_unscored(task: Task, y: Array) -> str | None:
 
 
 class TaskMetric:
-    """A metric over all batches that `update` was given.
-
-    Args:
-        task: says how targets are stored and in which units the metric is reported.
-    """
+    """A metric of a task over all batches that `update` was given."""
 
     def __init__(self, task: Task) -> None:
         self.task = task
@@ -125,8 +121,7 @@ class RocAuc(TaskMetric):
         usable = ((label == 0).any(axis=0) & (label == 1).any(axis=0)).nonzero()[0]
         if not len(usable):
             raise DataError(
-                "ROC-AUC needs a column with both a 0 and a 1; none of the"
-                f" {label.shape[1]} columns over {len(label)} rows has both"
+                f"ROC-AUC needs a column with a 0 and a 1; none of {label.shape[1]} over {len(label)} rows has both"
             )
         known = ~np.isnan(label)
         areas = [float(roc_auc_score(label[known[:, at], at], score[known[:, at], at])) for at in usable]

@@ -107,9 +107,7 @@ def read_smiles(smiles: str) -> Chem.Mol:
     if not smiles.strip():
         raise DataError("the SMILES is empty; fill it in or leave the molecule out")
     if len(smiles.strip().splitlines()) > 1:
-        raise DataError(
-            f"SMILES {shown(smiles)} runs over several lines; give one SMILES per molecule, without line breaks"
-        )
+        raise DataError(f"SMILES {shown(smiles)} runs over several lines; give each molecule one without line breaks")
     try:
         with rdBase.BlockLogs():
             molecule = parse(smiles)

@@ -90,8 +90,7 @@ class PackedGraphs:
         check_pointer(self.edge_ptr, edges, "edge_ptr", "edge_index", source)
         if len(self.edge_ptr) != len(self.node_ptr):
             raise DataError(
-                f"{source}: 'node_ptr' describes {len(self)} graphs and 'edge_ptr' {len(self.edge_ptr) - 1};"
-                " give both one entry per graph and a final total"
+                f"{source}: 'node_ptr' has {len(self)} graphs, 'edge_ptr' {len(self.edge_ptr) - 1}; they must agree"
             )
         if len(self.edge_attr) != edges:
             raise DataError(
@@ -100,8 +99,7 @@ class PackedGraphs:
             )
         if len(self.y) not in (len(self), len(self.x)):
             raise DataError(
-                f"{source}: 'y' has {len(self.y)} rows for {len(self)} graphs and {len(self.x)} nodes;"
-                " give one row per graph, or one per node"
+                f"{source}: 'y' has {len(self.y)} rows; give one per graph ({len(self)}) or per node ({len(self.x)})"
             )
         self._check_edges(source)
         check_finite(self.x, self.node_ptr, "x", source)
@@ -159,15 +157,11 @@ def check_smiles(stored: Array, graphs: int, source: str) -> None:
         )
     lines = int(np.count_nonzero(stored == ord("\n"))) + 1 if graphs or len(stored) else 0
     if lines != graphs:
-        raise DataError(
-            f"{source}: 'smiles' holds {lines} lines for {graphs} graphs; give each graph one, or none at all"
-        )
+        raise DataError(f"{source}: 'smiles' holds {lines} lines for {graphs} graphs; give each graph one, or none")
     try:
         bytes(stored).decode()
     except UnicodeDecodeError as error:
-        raise DataError(
-            f"{source}: 'smiles' is no UTF-8 ({error.reason} at byte {error.start}); encode it again"
-        ) from error
+        raise DataError(f"{source}: 'smiles' are not UTF-8 ({error.reason} at byte {error.start})") from error
 
 
 def smiles_bytes(smiles: Sequence[str]) -> Array:

@@ -14,15 +14,10 @@ PLACE = "place in the molecule as it was given"
 
 
 class Parent(NamedTuple):
-    """The parent of a molecule.
+    """The parent of a salt or charged molecule."""
 
-    Args:
-        smiles: of the parent.
-        atoms: which atom of the given molecule each atom of the parent is.
-    """
-
-    smiles: str
-    atoms: list[int]
+    smiles: str  # of the parent
+    atoms: list[int]  # which atom of the given molecule each atom of the parent is
 
 
 @cache

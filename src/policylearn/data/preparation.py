@@ -40,8 +40,8 @@ SECONDS = 5.0
 """Time limit of one molecule; descriptors of a drug take a fiftieth of a second."""
 USUAL_SECONDS = 0.2
 """Time per molecule after which a chunk is tried again molecule by molecule."""
-FEW = 64
-"""So many quick molecules are prepared before a process has started."""
+SMALL_CHUNK = 64
+"""Quick molecules that are prepared in less time than a process needs to start."""
 MOST_CHARACTERS = 1000
 MOST_ATOMS = 250
 WALK_BONDS = 5
@@ -54,20 +54,14 @@ Item = TypeVar("Item")
 
 @dataclass(frozen=True)
 class PreparedMolecules:
-    """Some molecules, ready for a model.
+    """Some molecules, ready for a model."""
 
-    Args:
-        graphs: the good ones, in order, with the structures of all transforms; None where there are none.
-        problems: why others have no graph, by their position.
-        later: positions of those that were not tried, as they may take long.
-    """
-
-    graphs: PackedGraphs | None
-    problems: dict[int, str]
-    later: Sequence[int] = ()
+    graphs: PackedGraphs | None  # the good ones in order, with all structures; None if there are none
+    problems: dict[int, str]  # why the others have no graph, by position
+    untried: Sequence[int] = ()  # positions of molecules not tried yet: they may take long
 
 
-def surely_quick(smiles: str) -> bool:
+def is_quick(smiles: str) -> bool:
     """Whether a molecule has too few atoms and walks to keep RDKit busy for a second; most others are quick as well.
 
     What is no SMILES is rejected at once, and so is quick. Atoms and bonds alone are read in time proportional to the
@@ -127,15 +121,15 @@ def prepare_molecules(
 def prepare_quick(
     smiles: Sequence[str], transforms: Sequence[Transform], parents: bool = False, most_atoms: int | None = None
 ) -> PreparedMolecules:
-    """As `prepare_molecules`, for those that are `surely_quick` or surely too large; the others are left for later."""
-    places = [at for at, text in enumerate(smiles) if surely_quick(text)]
+    """As `prepare_molecules`, for those that are `is_quick` or surely too large; the others are left for later."""
+    places = [at for at, text in enumerate(smiles) if is_quick(text)]
     found = prepare_molecules([smiles[at] for at in places], transforms, parents, most_atoms)
     problems = {places[at]: one for at, one in found.problems.items()}
-    later = sorted(set(range(len(smiles))) - set(places))
-    for at in later if most_atoms else ():
+    untried = sorted(set(range(len(smiles))) - set(places))
+    for at in untried if most_atoms else ():
         if (atoms := least_atoms(smiles[at])) > (most_atoms or 0):
             problems[at] = f"the molecule has {atoms} atoms, and up to {most_atoms} are accepted"
-    return PreparedMolecules(found.graphs, problems, [at for at in later if at not in problems])
+    return PreparedMolecules(found.graphs, problems, [at for at in untried if at not in problems])
 
 
 def least_atoms(smiles: str) -> int:
@@ -168,8 +162,8 @@ class MoleculePool:
         if workers < 1:
             raise DataError(f"'workers' must be >= 1 (got {workers})")
         self.seconds, self._settings = seconds, (tuple(transforms), parents, most_atoms)
-        self._workers = ProcessPool(workers, initializer=_begin, context=process_context())
-        self._slow_lane = ProcessPool(1, initializer=_begin, context=process_context())
+        self._workers = ProcessPool(workers, initializer=_start_worker, context=process_context())
+        self._slow_lane = ProcessPool(1, initializer=_start_worker, context=process_context())
 
     def submit(self, smiles: Sequence[str]) -> Future[PreparedMolecules]:
         """Begin to prepare some molecules: those that are surely quick."""
@@ -178,7 +172,7 @@ class MoleculePool:
         future: Future[PreparedMolecules] = self._workers.schedule(prepare_quick, args=task, timeout=limit)
         return future
 
-    def submit_alone(self, smiles: str) -> Future[PreparedMolecules]:
+    def submit_slow(self, smiles: str) -> Future[PreparedMolecules]:
         """Begin to prepare one molecule that may take long, once those before it are done."""
         task = [[smiles], *self._settings]
         future: Future[PreparedMolecules] = self._slow_lane.schedule(prepare_molecules, args=task, timeout=self.seconds)
@@ -186,13 +180,13 @@ class MoleculePool:
 
     def result(self, smiles: Sequence[str], begun: Future[PreparedMolecules]) -> PreparedMolecules:
         """All molecules that `submit` was given; those that exceed the time limit are problems."""
-        found = quick_part(smiles, begun)
-        return self.complete(smiles, found, {at: self.submit_alone(smiles[at]) for at in found.later})
+        found = quick_result(smiles, begun)
+        return self.add_slow(smiles, found, {at: self.submit_slow(smiles[at]) for at in found.untried})
 
-    def complete(
+    def add_slow(
         self, smiles: Sequence[str], found: PreparedMolecules, alone: Mapping[int, Future[PreparedMolecules]]
     ) -> PreparedMolecules:
-        """All molecules: those ``found``, and those that `submit_alone` began, by position."""
+        """All molecules: those ``found``, and those that `submit_slow` began, by position."""
         if not alone:
             return found
         tried = {at: self.outcome(smiles[at], begun) for at, begun in alone.items()}
@@ -203,7 +197,7 @@ class MoleculePool:
         return PreparedMolecules(None if graphs is None else take_graphs(graphs, np.argsort(places)), problems)
 
     def outcome(self, smiles: str, begun: Future[PreparedMolecules]) -> PreparedMolecules:
-        """What `submit_alone` has found; a problem where it exceeded the time limit."""
+        """What `submit_slow` has found; a problem where it exceeded the time limit."""
         try:
             return begun.result()
         except TimeoutError:
@@ -232,21 +226,21 @@ class MoleculePool:
 
 
 def find_slow(smiles: Sequence[str], *, parents: bool, seconds: float = SECONDS) -> dict[int, str]:
-    """Why molecules take too long for a training, by position; only those that are not `surely_quick` are tried."""
-    unsure = [at for at, text in enumerate(smiles) if not surely_quick(text)]
+    """Why molecules take too long for a training, by position; only those that are not `is_quick` are tried."""
+    unsure = [at for at, text in enumerate(smiles) if not is_quick(text)]
     if not unsure:
         return {}
-    with MoleculePool([AllOfRDKit()], 1, parents=parents, seconds=seconds) as pool:
-        tried = {at: pool.submit_alone(smiles[at]) for at in unsure}
+    with MoleculePool([EveryRDKitFeature()], 1, parents=parents, seconds=seconds) as pool:
+        tried = {at: pool.submit_slow(smiles[at]) for at in unsure}
         found = {at: pool.outcome(smiles[at], begun).problems for at, begun in tried.items()}
     return {at: problems[0] for at, problems in found.items() if problems}
 
 
 @dataclass(frozen=True)
-class AllOfRDKit(Transform):
-    """Computes what a training may ask RDKit for, and keeps nothing of it."""
+class EveryRDKitFeature(Transform):
+    """Computes all that a training may compute with RDKit, to find out whether it takes too long; keeps nothing."""
 
-    name: ClassVar[str] = "all_of_rdkit"
+    name: ClassVar[str] = "every_rdkit_feature"
 
     def compute(self, graphs: PackedGraphs) -> Structures:
         """No structures."""
@@ -257,7 +251,7 @@ class AllOfRDKit(Transform):
         return {}
 
 
-def quick_part(smiles: Sequence[str], begun: Future[PreparedMolecules]) -> PreparedMolecules:
+def quick_result(smiles: Sequence[str], begun: Future[PreparedMolecules]) -> PreparedMolecules:
     """What `MoleculePool.submit` has found; all are left for later where it took too long."""
     try:
         return begun.result()
@@ -275,9 +269,9 @@ def prepare_in_order(
 ) -> Iterator[tuple[Item, PreparedMolecules]]:
     """Each chunk with its molecules, in the order of the chunks, while further ones are being prepared.
 
-    At most ``workers + AHEAD`` chunks are held at a time, so memory does not grow with their number. One chunk of few
-    molecules is prepared in this process, which takes less time than to start another, unless one may take long. With
-    0 ``workers`` everything is prepared in this process, without a time limit.
+    At most ``workers + AHEAD`` chunks are held at a time, so memory does not grow with their number. A single small
+    chunk is prepared in this process, except molecules that may take long; with 0 ``workers`` everything is, without
+    a time limit.
     """
     if workers == 0:
         for chunk in chunks:
@@ -291,7 +285,7 @@ def prepare_in_order(
         def finished(chunk: Item, begun: Future[PreparedMolecules]) -> tuple[Item, PreparedMolecules]:
             return chunk, pool.result(smiles_of(chunk), begun)
 
-        if len(first) == 1 and len(smiles_of(first[0])) <= FEW:
+        if len(first) == 1 and len(smiles_of(first[0])) <= SMALL_CHUNK:
             here: Future[PreparedMolecules] = Future()
             here.set_result(prepare_quick(smiles_of(first[0]), transforms, parents))
             yield finished(first[0], here)
@@ -304,13 +298,13 @@ def prepare_in_order(
             yield finished(*pending.popleft())
 
 
-def _begin() -> None:
+def _start_worker() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all processes; the first one ends the others
     threadpool_limits(1)  # the variables that BLAS reads are read already
-    threading.Thread(target=_end_with_parent, daemon=True).start()
+    threading.Thread(target=_exit_with_parent, daemon=True).start()
 
 
-def _end_with_parent() -> None:
+def _exit_with_parent() -> None:
     """A process that was killed cannot tell its workers to end; they would wait for its next chunk for ever."""
     parent = multiprocessing.parent_process()
     if parent is not None:

@@ -17,7 +17,6 @@ import numpy as np
 from rdkit import Chem
 from rdkit.Chem import rdMolDescriptors
 
-from policylearn.data.arrays import Array
 from policylearn.data.molecules import count_walks
 
 # RDKit's type stubs leave these modules without types.
@@ -68,7 +67,8 @@ def shared_values(molecule: Chem.Mol) -> dict[str, float]:
     """Pairs of descriptors that RDKit computes from the same sums; none where these fail, as RDKit's own then do."""
     try:
         logp, refraction = rdMolDescriptors.CalcCrippenDescriptors(molecule)
-        polynomial = characteristic_polynomial(molecule)
+        adjacency = Chem.GetDistanceMatrix(molecule) == 1
+        polynomial = np.abs(Graphs.CharacteristicPolynomial(molecule, adjacency))  # sizes of its coefficients
     except (ValueError, RuntimeError, ArithmeticError):
         return {}
     information = float(entropy.InfoEntropy(polynomial))
@@ -78,13 +78,6 @@ def shared_values(molecule: Chem.Mol) -> dict[str, float]:
         "MolLogP": logp,
         "MolMR": refraction,
     }
-
-
-def characteristic_polynomial(molecule: Chem.Mol) -> Array:
-    """Sizes of the coefficients of the adjacency matrix's characteristic polynomial, ``(n + 1,)``."""
-    adjacency = Chem.GetDistanceMatrix(molecule) == 1
-    sizes: Array = np.abs(Graphs.CharacteristicPolynomial(molecule, adjacency))
-    return sizes
 
 
 def longest_paths(molecule: Chem.Mol) -> int:

@@ -35,17 +35,13 @@ class Split:
     def validate(self, graphs: int, source: str = "the split") -> Split:
         """Return self, or raise a `DataError`: empty training part, index out of range, repeated or shared graph."""
         if not len(self.train):
-            raise DataError(
-                f"{source}: 'train' is empty; a split needs at least one graph to learn from;"
-                " split another way, such as at random"
-            )
+            raise DataError(f"{source}: 'train' is empty; split another way, such as at random")
         for part in PARTS:
             indices = getattr(self, part)
             outside = indices[(indices < 0) | (indices >= graphs)]
             if len(outside):
                 raise DataError(
-                    f"{source}: '{part}' holds graph {outside[0]}, but there are {graphs} graphs"
-                    f" (0 to {graphs - 1}); the split belongs to another dataset"
+                    f"{source}: '{part}' holds graph {outside[0]} of {graphs}; the split belongs to another dataset"
                 )
             values, times = np.unique(indices, return_counts=True)
             if (times > 1).any():
@@ -58,8 +54,7 @@ class Split:
             shared = np.intersect1d(getattr(self, one), getattr(self, other))
             if len(shared):
                 raise DataError(
-                    f"{source}: graph {shared[0]} is in '{one}' and in '{other}' ({len(shared)} shared in all);"
-                    " give every graph one part"
+                    f"{source}: graph {shared[0]} is in '{one}' and '{other}', as {len(shared)} are; give each one part"
                 )
         return self
 
@@ -74,8 +69,7 @@ def official_splits(graphs: PackedGraphs, source: str = "the graphs") -> tuple[S
     rows = [np.atleast_2d(graphs.extras[part]) for part in PARTS]
     if len({len(part) for part in rows}) > 1:
         raise DataError(
-            f"{source}: train, valid and test have {', '.join(str(len(part)) for part in rows)} folds;"
-            " give each a row per fold"
+            f"{source}: train, valid and test need a row per fold (got {', '.join(str(len(part)) for part in rows)})"
         )
     folds = enumerate(zip(*rows, strict=True))
     return tuple(Split(*parts).validate(len(graphs), f"{source}, fold {fold}") for fold, parts in folds)
@@ -98,10 +92,7 @@ def stratified_folds(labels: Array, k: int = 10, shuffle: bool = True, seed: int
 
     smallest = int(np.unique(labels, return_counts=True)[1].min()) if len(labels) else 0
     if not 2 <= k <= smallest:
-        raise DataError(
-            f"{k} folds of {len(labels)} graphs: the rarest class has {smallest} graphs;"
-            " use at least 2 folds and at most as many as that class has graphs"
-        )
+        raise DataError(f"{k} folds: must be 2 or more, and at most {smallest}, the graphs of the rarest class")
     folds = StratifiedKFold(k, shuffle=shuffle, random_state=seed if shuffle else None)
     cuts = folds.split(np.zeros(len(labels)), labels)
     return tuple(Split(train, held, held).validate(len(labels)) for train, held in cuts)
@@ -115,9 +106,7 @@ def rotating_folds(n: int, k: int, *, labels: Array | None = None, seed: int = 0
     from sklearn.model_selection import KFold, StratifiedKFold
 
     if not 3 <= k <= n:
-        raise DataError(
-            f"'folds' must lie in 3 .. {n}, the number of rows (got {k}): train, valid and test need one each"
-        )
+        raise DataError(f"'folds' must be 3 to {n}, the number of rows (got {k}); train, valid and test need one each")
     known = None if labels is None else np.nan_to_num(np.asarray(labels, dtype=np.float64), nan=-1).astype(np.int64)
     common = known is not None and np.unique(known, return_counts=True)[1].min() >= k
     cutter = (StratifiedKFold if common else KFold)(k, shuffle=True, random_state=seed)
@@ -133,7 +122,4 @@ def rotating_folds(n: int, k: int, *, labels: Array | None = None, seed: int = 0
 def check_fractions(fractions: tuple[float, float, float]) -> None:
     """Raise unless three fractions are not negative, sum to 1 and leave something to learn from."""
     if len(fractions) != 3 or min(fractions) < 0 or fractions[0] <= 0 or abs(sum(fractions) - 1) > 1e-9:
-        raise DataError(
-            f"fractions {fractions} must be three numbers >= 0 that sum to 1 with the first above 0,"
-            " for example (0.8, 0.1, 0.1)"
-        )
+        raise DataError(f"fractions {fractions} must be three numbers >= 0 that sum to 1, such as (0.8, 0.1, 0.1)")

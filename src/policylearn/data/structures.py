@@ -80,8 +80,7 @@ def check_pointers(structures: Mapping[str, Structure], node_ptr: Array, edge_pt
         check_pointer(pointer, len(values), f"{name}: ptr", name, source)
         if len(pointer) != len(node_ptr):
             raise DataError(
-                f"{label} describes {len(pointer) - 1} graphs where there are {len(node_ptr) - 1};"
-                " give its pointer one entry per graph and a final total"
+                f"{label} describes {len(pointer) - 1} graphs, not {len(node_ptr) - 1}; give its pointer an entry each"
             )
 
 
@@ -140,10 +139,7 @@ def structures_from_arrays(arrays: dict[str, Array], source: str) -> dict[str, S
     structures = {}
     for name, found in parts.items():
         if not {"values", "ptr"} <= found.keys() <= {"values", "ptr", "points_to"}:
-            raise DataError(
-                f"{source}: structure '{name}' holds {', '.join(sorted(found))};"
-                " it needs values and ptr, and may have points_to"
-            )
+            raise DataError(f"{source}: structure '{name}' needs values and ptr (got {', '.join(sorted(found))})")
         ptr = found["ptr"]
         target = str(found["points_to"]) if "points_to" in found else None
         structures[name] = Structure(found["values"], str(ptr) if ptr.ndim == 0 else ptr, target)  # type: ignore[arg-type]

@@ -81,9 +81,7 @@ def take_structures(structures: Mapping[str, Structure], graphs: PackedGraphs, r
     for name, structure in structures.items():
         chosen, ptr = gather(structure.pointer(graphs.node_ptr, graphs.edge_ptr), rows)
         own = not isinstance(structure.ptr, str)
-        taken[name] = replace(
-            structure, values=structure.values.take(chosen, axis=0), ptr=ptr if own else structure.ptr
-        )
+        taken[name] = replace(structure, values=structure.values.take(chosen, 0), ptr=ptr if own else structure.ptr)
     return taken
 
 

@@ -128,10 +128,6 @@ class Task:
         }
         return pointwise[self.loss](output, target, reduction="none") * known, known
 
-    def count_labels(self, y: Tensor) -> Tensor:
-        """How many labels are there, of those over which a mean loss is taken."""
-        return (~y.isnan()).sum()
-
     def compute_loss(self, output: Tensor, y: Tensor) -> Tensor:
         """Mean loss over the labels that are there."""
         value, known = self.loss_terms(output, y)

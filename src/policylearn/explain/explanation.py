@@ -8,7 +8,7 @@ from pathlib import Path
 from policylearn.data.atomic import write_text
 from policylearn.data.convert import open_rows
 from policylearn.explain.molecules import picked_molecules
-from policylearn.explain.run_report import described
+from policylearn.explain.run_report import prediction_text
 from policylearn.prediction.answer import Answer
 from policylearn.prediction.answer_columns import label_names
 from policylearn.prediction.predictor import Predictor
@@ -49,8 +49,8 @@ def write_explanation(
     shown = [
         {
             "line": line,
-            "said": described(predictor.task, answer.values[at]),
-            "sure": sureness(predictor, answer, at),
+            "said": prediction_text(predictor.task, answer.values[at]),
+            "sure": uncertainty_text(predictor, answer, at),
             "warning": told[at],
             "molecule": one,
         }
@@ -69,7 +69,7 @@ def write_explanation(
     return len(shown), len(errors)
 
 
-def sureness(predictor: Predictor, answer: Answer, row: int) -> str:
+def uncertainty_text(predictor: Predictor, answer: Answer, row: int) -> str:
     """The interval or set of a row in words, and its similarity; empty without both."""
     task, near, parts = predictor.task, answer.near, []
     if answer.lower is not None and answer.upper is not None:

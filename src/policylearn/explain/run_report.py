@@ -17,7 +17,7 @@ from policylearn.explain import charts
 from policylearn.explain.molecules import PickedMolecule, molecule_svg, picked_molecules
 from policylearn.prediction.answer import compare
 from policylearn.prediction.answer_columns import AnswerColumns
-from policylearn.prediction.held_out import HeldOut, read_held_out, written
+from policylearn.prediction.held_out import HeldOut, read_held_out, target_text
 from policylearn.prediction.model_card import figures, read_notes
 from policylearn.prediction.predictor import BatchWarning, Predictor, load
 from policylearn.prediction.scores import NAMES, target_scores, thirds
@@ -188,14 +188,14 @@ def worst_molecules(task: Task, part: HeldOut, error: Array) -> list[dict[str, s
     return [
         {
             "smiles": part.smiles[row],
-            "truth": ", ".join(written(task, at, value) or "-" for at, value in enumerate(part.y[row])),
-            "said": described(task, part.answer.values[row]),
+            "truth": ", ".join(target_text(task, at, value) or "-" for at, value in enumerate(part.y[row])),
+            "said": prediction_text(task, part.answer.values[row]),
         }
         for row in order
     ]
 
 
-def described(task: Task, values: Array) -> str:
+def prediction_text(task: Task, values: Array) -> str:
     """A prediction in words."""
     if task.kind == "regression":
         return ", ".join(f"{value:.4g}" for value in values)

@@ -133,7 +133,7 @@ def _why_no_cones(module: SubgraphGNN | LearnedPolicy, twins: Mapping[int, nn.Mo
 def _rebuild(model: Model, twins: dict[int, nn.Module], cones: set[str]) -> Model:
     """A model of the same weights in which every part that has a twin is that twin, encoders and models too."""
     parts = [(name or "model", module) for name, module in model.named_modules()]
-    for name, module in reversed(parts):  # parts of a module come behind it
+    for name, module in reversed(parts):  # the parts of a module come after it
         if type(module) in ENCODERS:
             if _all_compiled(module, twins) and not has_hooks(module):
                 layers = [twins[id(layer)] for layer in module.layers]

@@ -1,11 +1,11 @@
-"""Which rows of a batch come out of each layer alike, so that one of them is computed for all.
+"""Which rows of a batch are equal after each layer, so that one of them is computed for all.
 
-What a layer makes of a row depends on the row and on what it hears. So rows that are alike in front of a layer, and
-hear alike rows over edges of the same kinds, are alike behind it (colour refinement). They fall into classes, of which
-there are few behind the first layers: a molecule has few kinds of atoms, and the marks' stream does not even see these.
-A batch norm counts a class as often as it has rows, and its gradient is the sum of theirs.
+The output of a layer for a row depends on the row and on the messages that it receives. So rows that are equal before a
+layer, and receive equal messages over edges of the same kinds, are equal after it (colour refinement). They fall into
+classes, of which there are few after the first layers: a molecule has few kinds of atoms, and the marks' stream does
+not even see these. A batch norm counts a class as often as it has rows, and its gradient is the sum of theirs.
 
-Behind l layers a row of a marked copy that lies more than l steps from its marks is alike with its node's row in the
+After l layers a row of a marked copy that lies more than l steps from its marks is equal to its node's row in the
 unmarked graph. So rows of marked copies are told apart only within the cones of their marks.
 """
 
@@ -29,21 +29,15 @@ from policylearn.nn.features import real_columns
 
 @dataclass(frozen=True, eq=False)
 class Classes:
-    """The classes of one stream's rows, in front of the first layer and behind each.
+    """The classes of one stream's rows, before the first layer and after each.
 
-    Those of marked copies are numbered behind those of the unmarked graphs.
-
-    Args:
-        of_rows: the class of each row.
-        counts: how many classes there are.
-        firsts: one row of each class in front of the first layer.
-        lists: of which classes each layer's are made; see `RowLists`.
+    Those of marked copies are numbered after those of the unmarked graphs.
     """
 
-    of_rows: list[Array]
-    counts: list[int]
-    firsts: Array
-    lists: list[tuple[Array, Array, Array, Array]]
+    of_rows: list[Array]  # the class of each row
+    counts: list[int]  # how many classes there are
+    firsts: Array  # one row of each class, before the first layer
+    lists: list[tuple[Array, Array, Array, Array]]  # of which classes each layer's are made; see `RowLists`
 
     @staticmethod
     def of(
@@ -51,12 +45,9 @@ class Classes:
     ) -> Classes:
         """Tell rows apart, layer by layer.
 
-        Args:
-            keys: rows of integers that are the same where rows are alike in front of the first layer, ``(R, K)``.
-            graphs: whose nodes the rows are.
-            kind: of each message, ``(E,)``.
-            depth: how many layers.
-            marked: cones of marked copies, whose marked rows the keys are of, and the classes of the unmarked graphs.
+        Rows are alike before the first layer where their integers ``keys`` are equal, ``(R, K)``. Messages have a
+        ``kind`` each, ``(E,)``. The rows are all nodes, or those of ``marked``: the cones of marked copies, whose
+        marked rows have the keys, with the classes of the unmarked graphs.
         """
         from policylearn.fast.row_loops import merge_rows, number_rows
 
@@ -114,15 +105,14 @@ class NetworkClasses:
 
     @property
     def last(self) -> tuple[Array, Array]:
-        """The class of each row behind the last layer, in both streams."""
+        """The class of each row after the last layer, in both streams."""
         return self.features.of_rows[-1], self.marks.of_rows[-1]
 
     def rows(self, weights: Sequence[Array] | None = None, beside: NetworkClasses | None = None) -> list[LayerRows]:
         """The rows of all layers.
 
-        Args:
-            weights: how many rows of the bag each row behind each layer stands for; None where nobody asks.
-            beside: classes that stand ahead of these in front of each layer.
+        ``weights`` are how many rows of the bag each row stands for after each layer; None if nobody asks. The classes
+        ``beside`` stand ahead of these before each layer.
         """
         found = []
         each = zip(self.features.rows(weights), self.marks.rows(weights), strict=True)
@@ -139,13 +129,7 @@ def unmarked_classes(graphs: Graphs, encoder: nn.Module, kind: Array, depth: int
     """The classes of the unmarked graphs of a batch, worked out once for networks that read the same.
 
     What nodes come with is compared and not asked for its version: that says nothing of a change through ``.data``, and
-    a tensor made in inference mode has none.
-
-    Args:
-        graphs: the batch.
-        encoder: of the nodes' features.
-        kind: of each message.
-        depth: how many layers.
+    a tensor made in inference mode has none. The encoder is that of the nodes' features, ``kind`` that of each message.
     """
     keys, known = _node_keys(graphs, encoder), _KNOWN.setdefault(graphs, [])
     for known_keys, known_kind, classes in known:

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from policylearn.bags import NO_PICK, Graphs
-from policylearn.fast.networks import MergedNetwork, Room, spread
+from policylearn.fast.networks import GrowingRows, MergedNetwork, spread
 from policylearn.fast.rows import Cones, as_array
 from policylearn.nn import TwoStreamEncoder, dtype_of
 from policylearn.settings import CopyPooling
@@ -21,25 +21,16 @@ COPIES = 1 << 13
 
 @dataclass(frozen=True)
 class ConeStates:
-    """An encoder of two streams over marked copies of some graphs, of which only cones are computed.
+    """An encoder of two streams over marked copies of some graphs, of which only cones are computed."""
 
-    Args:
-        network: the encoder's layers over classes of rows, with norms that need nothing from the batch.
-        rooms: the states of the unmarked graphs' classes in front of the first layer and behind each.
-    """
-
-    network: MergedNetwork
-    rooms: list[tuple[Room, Room]]
+    network: MergedNetwork  # whose norms need nothing from the batch
+    known: list[tuple[GrowingRows, GrowingRows]]  # of the unmarked graphs, before the first layer and after each
 
     @staticmethod
     def of(encoder: TwoStreamEncoder, graphs: Graphs) -> ConeStates | None:
         """Compute the unmarked graphs; None where norms, dropout, gradients or the tensors do not allow for cones.
 
-        Gradients do not go through these; see `fast.encoders` for what is done in training.
-
-        Args:
-            encoder: whose layers are all compiled.
-            graphs: the batch.
+        All layers of the encoder are compiled. Gradients do not go through these; see `fast.encoders` for training.
         """
         if torch.is_grad_enabled():
             return None
@@ -48,16 +39,16 @@ class ConeStates:
         if network is None:
             return None
         given = network.unmarked_input(1)
-        rooms = network.empty_rooms(given)
-        network.infer(network.unmarked.rows(), given, rooms)
-        for room in (room for both in rooms for room in both):
-            room.keep()
-        return ConeStates(network, rooms)
+        known = network.empty_states(given)
+        network.infer(network.unmarked.rows(), given, known)
+        for states in (states for both in known for states in both):
+            states.keep()
+        return ConeStates(network, known)
 
     @cached_property
     def unmarked(self) -> Tensor:
         """The unmarked graphs' node states, ``(N, C)``."""
-        h, p = (torch.from_numpy(room.rows) for room in self.rooms[-1])
+        h, p = (torch.from_numpy(states.rows) for states in self.known[-1])
         return spread((h, p), *self.network.unmarked.last)
 
     def around(self, roots: Tensor) -> tuple[Cones, Tensor]:
@@ -65,16 +56,14 @@ class ConeStates:
         network = self.network
         cones = Cones.around(network.graphs.adjacency, roots.unsqueeze(1), len(network.parts))
         classes, given = network.marked(cones, network.features.new_ones(int(cones.ends[0]), 1))
-        network.infer(classes.rows(beside=network.unmarked), given, self.rooms)
-        h, p = (torch.from_numpy(room.rows) for room in self.rooms[-1])
+        network.infer(classes.rows(beside=network.unmarked), given, self.known)
+        h, p = (torch.from_numpy(states.rows) for states in self.known[-1])
         return cones, spread((h, p), *classes.last)
 
     def marked(self, roots: Tensor, max_rows: int) -> Iterator[tuple[Cones, Tensor, int]]:
         """Cones, their rows' states and the number of their first copy, for some copies at a time.
 
-        Args:
-            roots: the marked node of each copy, ``(copies,)``.
-            max_rows: rows held at once, but at least those of one copy.
+        Roots are the marked node of each copy, ``(copies,)``; ``max_rows`` are held at once, but at least one copy's.
         """
         graphs = self.network.graphs
         sizes = graphs.sizes.index_select(0, graphs.batch.index_select(0, roots))
@@ -87,13 +76,7 @@ class ConeStates:
 
 
 class ConePool:
-    """The states of nodes pooled over slot 0 and the copies so far; a further copy changes no more than its cone.
-
-    Args:
-        cones: the network and the graphs.
-        how: mean, sum or min over the copies.
-        max_rows: rows held at once.
-    """
+    """The states of nodes pooled over slot 0 and the copies so far; a further copy changes no more than its cone."""
 
     def __init__(self, cones: ConeStates, how: CopyPooling, max_rows: int) -> None:
         self.cones, self.how, self.max_rows = cones, how, max_rows
@@ -122,10 +105,8 @@ class ConePool:
         """The pooled vectors of the nodes, ``(N, C)``."""
         if self.how == "min":
             return self.low
-        unmarked, copies = (
-            self.cones.unmarked,
-            self.copies.index_select(0, self.cones.network.graphs.batch).unsqueeze(1),
-        )
+        unmarked = self.cones.unmarked
+        copies = self.copies.index_select(0, self.cones.network.graphs.batch).unsqueeze(1)
         if self.how == "sum":
             return torch.addcmul(self.changes, unmarked, copies)
         return torch.addcdiv(unmarked, self.changes, copies)

@@ -25,10 +25,7 @@ class CompiledTwoStreamEncoder(TwoStreamEncoder):
     def merged(self, graphs: Graphs, bag: Bag, unmarked: UnmarkedStates | None = None) -> Tensor | None:
         """Node states of every copy, each class of rows computed once; None where whole copies are to be computed.
 
-        Args:
-            graphs: the batch.
-            bag: the copies.
-            unmarked: what `unmarked` gave, which is not computed again then.
+        What `unmarked` gave is not computed again.
         """
         if bag.marks.requires_grad or not bag.shares_edges:
             return None
@@ -48,12 +45,7 @@ class CompiledTwoStreamEncoder(TwoStreamEncoder):
         return spread(states, *(np.concatenate(both)[found.place] for both in last))
 
     def unmarked(self, graphs: Graphs, bag: Bag) -> UnmarkedStates | None:
-        """The unmarked graphs, for copies that are yet to come; None where these need not be alike.
-
-        Args:
-            graphs: the batch.
-            bag: slot 0 alone.
-        """
+        """The unmarked graphs (slot 0), for copies that are yet to come; None where these need not be alike."""
         network = None if bag.marks.requires_grad else self.network(graphs, bag)
         if network is None or network.by_batch or bool(bag.marks.any()):
             return None
@@ -93,15 +85,10 @@ def _joined(one: States, two: States) -> States:
 
 @dataclass(frozen=True, eq=False)
 class UnmarkedStates:
-    """The unmarked graphs, computed once for copies that are yet to come.
+    """The unmarked graphs, computed once for copies that are yet to come."""
 
-    Args:
-        network: over their classes.
-        states: of the classes in front of the first layer and behind each.
-    """
-
-    network: MergedNetwork
-    states: list[States]
+    network: MergedNetwork  # over their classes
+    states: list[States]  # of the classes, before the first layer and after each
 
     def of_nodes(self) -> Tensor:
         """The state of each node, ``(N, C)``."""
@@ -110,17 +97,11 @@ class UnmarkedStates:
 
 @dataclass(frozen=True, eq=False)
 class MarkedRows:
-    """The rows of a bag that marks can have reached; all others are as in the unmarked graphs.
+    """The rows of a bag that marks can have reached; all others are as in the unmarked graphs."""
 
-    Args:
-        cones: these rows.
-        marks: of the marked rows.
-        place: what stands for each row of the bag: a node of the unmarked graphs, or behind all of them a row of cones.
-    """
-
-    cones: Cones
-    marks: Tensor
-    place: Array
+    cones: Cones  # which rows these are
+    marks: Tensor  # of the marked rows
+    place: Array  # of each row of the bag: its node in the unmarked graphs or, after these, its row in cones
 
     @staticmethod
     def of(bag: Bag, graphs: Graphs, depth: int) -> MarkedRows:

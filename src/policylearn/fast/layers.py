@@ -171,17 +171,11 @@ def compiled_parts(layers: Iterable[nn.Module], like: Tensor, channels: int, mar
 
 
 class StreamParts(NamedTuple):
-    """What a stream is made of.
-
-    Args:
-        conv: its convolution.
-        norms: behind each of its two maps.
-        halves: weight and bias of each map, scale and shift of the norm behind it.
-    """
+    """A stream's convolution, norms and weights."""
 
     conv: GIN
-    norms: tuple[Norm, Norm]
-    halves: tuple[tuple[Tensor, ...], tuple[Tensor, ...]]
+    norms: tuple[Norm, Norm]  # after each of its two maps
+    halves: tuple[tuple[Tensor, ...], tuple[Tensor, ...]]  # of each map: weight, bias, then scale and shift of its norm
 
     @staticmethod
     def of(stream: StreamLayer) -> StreamParts:
@@ -204,17 +198,11 @@ class StreamParts(NamedTuple):
 
 
 class LayerParts(NamedTuple):
-    """What a layer is made of.
+    """The streams of a layer, and how they are joined."""
 
-    Args:
-        streams: that of the features first.
-        by_batch: whether norms are batch norms.
-        residual: whether the features that came in are added.
-    """
-
-    streams: list[StreamParts]
-    by_batch: bool
-    residual: bool
+    streams: list[StreamParts]  # the features' stream, then that of the marks
+    by_batch: bool  # whether norms are batch norms
+    residual: bool  # add the input features to the output
 
     @staticmethod
     def of(layer: Layer) -> LayerParts:
@@ -258,15 +246,10 @@ class LayerParts(NamedTuple):
 
 
 class EdgeValues(NamedTuple):
-    """The edges' vectors and which of them each message has.
+    """The edges' vectors and which of them each message has."""
 
-    Args:
-        values: ``(K, C)``; None without edge features.
-        kind: the row of each message.
-    """
-
-    values: Tensor | None
-    kind: Array
+    values: Tensor | None  # ``(K, C)``; None without edge features
+    kind: Array  # the row of each message
 
     @staticmethod
     def of(conv: GIN, adjacency: Adjacency, edge_attr: Tensor | None, dtype: torch.dtype) -> EdgeValues:

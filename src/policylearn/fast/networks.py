@@ -20,17 +20,17 @@ from policylearn.fast.streams import FixedStream
 from policylearn.nn import SingleStreamEncoder, TwoStreamEncoder
 
 States = tuple[Tensor, Tensor]
-"""Features and marks in front of or behind a layer."""
+"""Features and marks before or after a layer."""
 
 
-class Room:
-    """Rows that are known, and room behind these for others; none is known at first."""
+class GrowingRows:
+    """Rows that are kept, and further ones after these that the next step overwrites; none is kept at first."""
 
     def __init__(self, width: int, dtype: Any) -> None:
         self.rows, self.known, self.end = np.empty((0, width), dtype), 0, 0
 
-    def behind(self, count: int) -> Array:
-        """Room for so many rows; what was there before is given up."""
+    def after_kept(self, count: int) -> Array:
+        """Space for so many rows after those that are kept."""
         self.end = self.known + count
         if len(self.rows) < self.end:
             rows = np.empty((2 * self.end, self.rows.shape[1]), self.rows.dtype)  # takes no memory before it is written
@@ -39,27 +39,19 @@ class Room:
         return self.rows[self.known : self.end]
 
     def keep(self) -> None:
-        """From now on these rows are known."""
+        """Keep the rows that were written last."""
         self.known = self.end
 
 
 @dataclass(frozen=True, eq=False)
 class MergedNetwork:
-    """The layers of an encoder, over classes of the rows of a batch.
+    """The layers of an encoder, over classes of the rows of a batch."""
 
-    Args:
-        graphs: the batch.
-        features: of its nodes, ``(N, C)``.
-        parts: of each layer.
-        edges: of each layer; messages have the same kinds in all of them.
-        unmarked: the classes of the unmarked graphs.
-    """
-
-    graphs: Graphs
-    features: Tensor
-    parts: list[LayerParts]
-    edges: list[EdgeValues]
-    unmarked: NetworkClasses
+    graphs: Graphs  # the batch
+    features: Tensor  # of its nodes, ``(N, C)``
+    parts: list[LayerParts]  # of each layer
+    edges: list[EdgeValues]  # of each layer; messages have the same kinds in all of them
+    unmarked: NetworkClasses  # the classes of the unmarked graphs
 
     @staticmethod
     def of(
@@ -68,13 +60,8 @@ class MergedNetwork:
         """That of an encoder whose layers are all compiled; None where its rows are not to be merged.
 
         That is so where norms take statistics of each slot, where something drops, and where the loops do not know the
-        tensors.
-
-        Args:
-            encoder: its layers.
-            graphs: the batch.
-            like: a tensor as the marks.
-            count: rows that statistics are taken of; None at inference, where they are fixed.
+        tensors. The marks are like the tensor ``like``; norms take statistics of ``count`` rows, and have fixed ones
+        where that is None.
         """
         first, marks = cast(Any, encoder.layers[0]), like.shape[1]
         found = compiled_parts(encoder.layers, like, int(first.features.conv.lin1.in_features) - marks, marks)
@@ -98,17 +85,12 @@ class MergedNetwork:
         return any(one.by_batch for one in self.parts)
 
     def marked(self, cones: Cones, marks: Tensor) -> tuple[NetworkClasses, States]:
-        """The classes of the rows within cones, and these in front of the first layer.
-
-        Args:
-            cones: of marks.
-            marks: of the marked rows, ``(R, M)``.
-        """
+        """The classes of the rows within cones, and their input to the first layer; marks are ``(R, M)``."""
         classes = marked_classes(self.unmarked, self.graphs, self.edges[0].kind, cones, marks)
         return classes, self._given(classes, cones.node_of, marks)
 
     def unmarked_input(self, width: int) -> States:
-        """The classes of the unmarked graphs in front of the first layer; marks have so many channels."""
+        """The classes of the unmarked graphs before the first layer; marks have so many channels."""
         nodes = np.arange(len(self.features))
         return self._given(self.unmarked, nodes, self.features.new_zeros(len(nodes), width))
 
@@ -120,12 +102,9 @@ class MergedNetwork:
         return h, marks.index_select(0, torch.from_numpy(classes.marks.firsts))
 
     def train(self, rows: Sequence[LayerRows], given: States, known: Sequence[States] | None = None) -> list[States]:
-        """Features and marks behind each layer, with gradients.
+        """Features and marks after each layer, with gradients.
 
-        Args:
-            rows: of each layer.
-            given: features and marks that go in.
-            known: rows in front of each layer that stand ahead of those that are made.
+        ``known`` are rows before each layer that stand ahead of those that are computed.
         """
         found: list[States] = []
         for depth, layer in enumerate(zip(self.parts, self.edges, rows, strict=True)):
@@ -140,21 +119,23 @@ class MergedNetwork:
         """The layers as they are at inference."""
         return [parts.fixed_streams(edges) for parts, edges in zip(self.parts, self.edges, strict=True)]
 
-    def infer(self, rows: Sequence[LayerRows], given: States, rooms: Sequence[tuple[Room, Room]]) -> None:
-        """The same as `train`, at inference: fill rooms in front of the first layer and behind each."""
-        for room, one in zip(rooms[0], given, strict=True):
-            room.behind(len(one))[:] = one.numpy()
+    def infer(
+        self, rows: Sequence[LayerRows], given: States, states: Sequence[tuple[GrowingRows, GrowingRows]]
+    ) -> None:
+        """The same as `train`, at inference: write the states before the first layer and after each."""
+        for rows_of, one in zip(states[0], given, strict=True):
+            rows_of.after_kept(len(one))[:] = one.numpy()
         for depth, streams in enumerate(self.fixed):
-            before, own = rooms[depth], rows[depth]
-            out = [room.behind(lists.count) for room, lists in zip(rooms[depth + 1], own[:2], strict=True)]
+            before, own = states[depth], rows[depth]
+            out = [rows_of.after_kept(lists.count) for rows_of, lists in zip(states[depth + 1], own[:2], strict=True)]
             infer_layer(streams, own, (before[0].rows, before[1].rows), out)
 
-    def empty_rooms(self, given: States) -> list[tuple[Room, Room]]:
-        """For all that `infer` makes of this."""
+    def empty_states(self, given: States) -> list[tuple[GrowingRows, GrowingRows]]:
+        """For all that `infer` computes from this input."""
         widths = [(given[0].shape[1], given[1].shape[1])]
         widths += [(parts.streams[0].width, parts.streams[1].width) for parts in self.parts]
         dtype = given[0].numpy().dtype
-        return [(Room(h, dtype), Room(p, dtype)) for h, p in widths]
+        return [(GrowingRows(h, dtype), GrowingRows(p, dtype)) for h, p in widths]
 
 
 def spread(states: States, at: Array, marks_at: Array) -> Tensor:

@@ -24,23 +24,14 @@ def as_array(tensor: Tensor) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class RowLists:
-    """The rows of one stream that come out of a layer, and of which rows that go in each of them is made.
+    """The output rows of one stream of a layer, and the input rows that each is computed from."""
 
-    Args:
-        own: the row that each was, ``(R,)``.
-        ptr: where the messages of each start, ``(R + 1,)``.
-        sender: the row that goes in from which each message comes.
-        kind: the row of the edges' values that each message has.
-        weights: how many rows of the bag each stands for, ``(R,)``; None where nobody asks.
-        total: how many rows of the bag they all stand for.
-    """
-
-    own: Array
-    ptr: Array
-    sender: Array
-    kind: Array
-    weights: Array | None = None
-    total: int = 0
+    own: Array  # the input row of the same node and copy, ``(R,)``
+    ptr: Array  # where the messages of each start, ``(R + 1,)``
+    sender: Array  # the input row that sends each message
+    kind: Array  # the row of the edges' values that each message has
+    weights: Array | None = None  # how many rows of the bag each stands for, ``(R,)``; None if nobody asks
+    total: int = 0  # how many rows of the bag they all stand for
 
     @property
     def count(self) -> int:
@@ -54,17 +45,11 @@ class RowLists:
 
 
 class LayerRows(NamedTuple):
-    """The rows of a layer.
-
-    Args:
-        features: of the features.
-        marks: of the marks; not read where the layer has one stream.
-        marks_of: the row of the marks that each row of the features has, in front of the layer.
-    """
+    """The output rows of both streams of a layer."""
 
     features: RowLists
-    marks: RowLists
-    marks_of: Array
+    marks: RowLists  # not read by a layer of one stream
+    marks_of: Array  # the input row of the marks that belongs to each input row of the features
 
 
 def whole_copies(bag: Bag, kind: Array) -> LayerRows:
@@ -77,21 +62,13 @@ def whole_copies(bag: Bag, kind: Array) -> LayerRows:
 
 @dataclass(frozen=True)
 class Cones:
-    """The rows (node and copy) that marks can reach, nearest first.
+    """The rows (node and copy) that marks can reach, nearest first."""
 
-    Args:
-        ends: how many rows lie within each distance of their root, ``(depth + 1,)``.
-        node_of: node of each row.
-        copy_of: copy of each row.
-        message_ptr: where the messages of each row start in ``sender``.
-        sender: the row that each message comes from, -1 where its source is out of reach.
-    """
-
-    ends: Array
-    node_of: Array
-    copy_of: Array
-    message_ptr: Array
-    sender: Array
+    ends: Array  # how many rows lie within each distance of their root, ``(depth + 1,)``
+    node_of: Array  # node of each row
+    copy_of: Array  # copy of each row
+    message_ptr: Array  # where the messages of each row start in ``sender``
+    sender: Array  # the row that each message comes from, -1 where its source is out of reach
 
     @staticmethod
     def around(adjacency: Adjacency, roots: Tensor, depth: int) -> Cones:

@@ -26,19 +26,12 @@ Norm = Any
 
 
 class StreamPlan(NamedTuple):
-    """A stream besides its weights.
-
-    Args:
-        lists: its rows.
-        marks_of: the row of the marks that each row of the features has.
-        norms: of both halves, all of one kind.
-        residual: add the h that came in.
-    """
+    """A stream besides its weights."""
 
     lists: RowLists
-    marks_of: Array
-    norms: Sequence[Norm]
-    residual: bool
+    marks_of: Array  # the row of the marks that belongs to each row of the features
+    norms: Sequence[Norm]  # of both halves, of one kind
+    residual: bool  # add the h that came in
 
 
 def train_stream(plan: StreamPlan, h: Tensor, p: Tensor, values: Tensor | None, weights: Sequence[Tensor]) -> Tensor:
@@ -172,21 +165,13 @@ class FixedHalf(NamedTuple):
 
 
 class FixedStream(NamedTuple):
-    """A stream at inference.
-
-    Args:
-        halves: both.
-        by_row: whether norms are layer norms.
-        values: the edges' vectors; without columns if there are none.
-        scale: of a row's own state.
-        residual: add the h that came in.
-    """
+    """A stream at inference."""
 
     halves: tuple[FixedHalf, FixedHalf]
-    by_row: bool
-    values: Array
-    scale: Any
-    residual: bool
+    by_row: bool  # whether norms are layer norms
+    values: Array  # the edges' vectors; no columns without edge features
+    scale: Any  # of a row's own state
+    residual: bool  # add the h that came in
 
     def __call__(self, lists: RowLists, h: Array, p: Array, marks_of: Array, out: Array) -> None:
         """Fill ``out``, some rows at a time."""

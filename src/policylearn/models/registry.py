@@ -64,6 +64,11 @@ class LayerSettings(Settings, frozen=True):
     """Width C of every layer."""
 
 
+def _copies(settings: Settings, nodes: int) -> int:
+    """A system that limits its rows and makes no picks has a copy per node."""
+    return nodes if hasattr(settings, "max_rows") and not hasattr(settings, "picks") else 1
+
+
 @dataclass(frozen=True)
 class System:
     """A model that can be asked for by name: its settings, how it is built, and what it needs of the data.
@@ -95,7 +100,7 @@ class System:
     normalise: Callable[[Any], Any] = lambda settings: settings
     reads: tuple[str, ...] = ()
     levels: tuple[Level, ...] = ("graph",)
-    copies: Callable[[Any, int], int] = lambda settings, nodes: _copies(settings, nodes)
+    copies: Callable[[Any, int], int] = _copies
     label: Callable[[Any], str] | None = None
     facts: Callable[[Any], Mapping[str, Any]] = lambda _settings: {}
     presets: Callable[[Any, FindPreset], Mapping[str, Any] | None] | None = None
@@ -127,9 +132,7 @@ def register(system: System) -> System:
     """Make a system known under its name; returns it."""
     taken = set(system.settings.__struct_fields__) & set(RunConfig.__struct_fields__)
     if taken:
-        raise ValueError(
-            f"the model '{system.name}' has a setting '{min(taken)}', which is one of every run; rename it"
-        )
+        raise ValueError(f"the model '{system.name}' has a setting '{min(taken)}', as every run has; rename it")
     return SYSTEMS.register(system.name, system)
 
 
@@ -160,8 +163,3 @@ def complete(config: RunConfig) -> RunConfig:
     """The configuration with every setting of its system written out, as a run keeps it: defaults may change."""
     _, settings = chosen_system(config)
     return config.replace(system=plain(settings))
-
-
-def _copies(settings: Settings, nodes: int) -> int:
-    """A system that limits its rows and makes no picks has a copy per node."""
-    return nodes if hasattr(settings, "max_rows") and not hasattr(settings, "picks") else 1

@@ -84,8 +84,7 @@ def real_columns(graphs: Graphs, features: Features) -> Tensor:
     numbers = torch.cat(parts, dim=1) if parts else graphs.x[:, :0]
     if numbers.shape[1] != features.real:
         raise ValueError(
-            f"expected {features.real} columns of numbers per node (got {numbers.shape[1]});"
-            " apply the transforms of the data that the model was built with"
+            f"expected {features.real} columns of numbers per node (got {numbers.shape[1]}); apply the transforms"
         )
     return numbers
 
@@ -174,24 +173,16 @@ def edge_term(encoder: EdgeEncoder | None, graphs: Graphs, like: Tensor) -> Edge
 def require_edges(edge_attr: Tensor | None) -> Tensor:
     """The features of edges, or a `ValueError` where a batch has none and the network reads some."""
     if edge_attr is None:
-        raise ValueError(
-            "the model reads edge features, but the batch has no 'edge_attr';"
-            " build it without edge features: Features()"
-        )
+        raise ValueError("the model reads edge features, and the batch has no 'edge_attr'; build it with Features()")
     return edge_attr
 
 
 def check_ids(ids: Tensor, sizes: Sequence[int]) -> None:
     """Raise a `ValueError` that names column, value and remedy where an id has no row in its table."""
     if ids.shape[1] != len(sizes):
-        raise ValueError(
-            f"expected {len(sizes)} columns of category ids (got {ids.shape[1]}); check what Features says of them"
-        )
+        raise ValueError(f"expected {len(sizes)} columns of category ids (got {ids.shape[1]}); check its Features")
     if ids.is_floating_point():
-        raise ValueError(
-            f"category ids must be integers (got {ids.dtype}); use .long(), or count the columns as numbers:"
-            " Features(real=...)"
-        )
+        raise ValueError(f"category ids must be integers (got {ids.dtype}); use .long() or Features(real=...)")
     if not len(ids) or not may_read(ids):
         return
     for column, (low, high, size) in enumerate(zip(ids.amin(0).tolist(), ids.amax(0).tolist(), sizes, strict=True)):

@@ -58,23 +58,20 @@ def joined(outputs: Tensor, of_columns: Tensor | None) -> Tensor:
 
 
 class GraphColumns(nn.Module):
-    """Columns of the graphs of a batch, such as descriptors of molecules, ``(G, D)``.
+    """The descriptors of the graphs of a batch, ``(G, D)``, with dropout in training."""
 
-    They are the extra of that ``name``. In training a share of them is set to zero, and the others grow in proportion.
-    """
-
-    def __init__(self, columns: int, *, dropout: float = 0.0, name: str = DESCRIPTORS) -> None:
+    def __init__(self, columns: int, *, dropout: float = 0.0) -> None:
         super().__init__()
         if columns < 1 or not 0 <= dropout < 1:
             raise ValueError(f"'columns' must be >= 1 and 'dropout' lie in 0 .. 1 (got {columns} and {dropout})")
-        self.columns, self.dropout, self.name = columns, dropout, name
+        self.columns, self.dropout = columns, dropout
 
     def forward(self, graphs: Graphs) -> Tensor:
-        values = graphs.extras.get(self.name)
+        values = graphs.extras.get(DESCRIPTORS)
         shape = None if values is None else tuple(values.shape)
         if values is None or shape != (graphs.num_graphs, self.columns):
             raise ValueError(
-                f"the model reads {self.columns} '{self.name}' per graph"
+                f"the model reads {self.columns} '{DESCRIPTORS}' per graph"
                 f" ({'the batch has none' if shape is None else f'the batch has them in shape {shape}'});"
                 " apply the transforms of the data that the model was built with"
             )

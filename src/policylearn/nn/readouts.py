@@ -194,7 +194,5 @@ class NodesThenCopies(nn.Module):
 
 def _checked(how: Pooling) -> Pooling:
     if how not in ("mean", "sum"):
-        raise ValueError(
-            f"nodes and vectors of copies are pooled by 'mean' or 'sum', nodes also by 'both' (got '{how}')"
-        )
+        raise ValueError(f"copies and nodes are pooled by 'mean' or 'sum', nodes also by 'both' (got '{how}')")
     return how

@@ -59,15 +59,11 @@ def _check_edges(adjacency: Adjacency, values: Tensor, width: int, *, shared: bo
     """Raise a `ValueError` where the edges' vectors do not fit the states that they are added to, or the edges."""
     if values.shape[1] != width:
         raise ValueError(
-            f"edge vectors of {values.shape[1]} channels are added to states of {width};"
-            f" build the edge encoder with {width} channels"
+            f"edge vectors of {values.shape[1]} channels do not fit states of {width}; check the edge encoder"
         )
     most = 1 + int(adjacency.edge.max()) if adjacency.num_edges and may_read(adjacency.edge) else 0
     if not shared and len(values) < most:
-        raise ValueError(
-            f"there are {len(values)} edge vectors for {most} edges;"
-            " 'edge_attr' needs a row for each column of 'edge_index'"
-        )
+        raise ValueError(f"there are {len(values)} edge vectors for {most} edges; 'edge_attr' needs a row each")
 
 
 def neighbour_sum(rows: Tensor, adjacency: Adjacency) -> Tensor:

@@ -39,12 +39,11 @@ class RandomSettings(PickSettings, frozen=True):
     """Of the draws in evaluation."""
 
 
-def build_random(settings: RandomSettings, inputs: PolicyInputs) -> RandomPolicy:
-    """The policy that settings describe."""
+def _build(settings: RandomSettings, _inputs: PolicyInputs) -> RandomPolicy:
     return RandomPolicy(settings.picks, replacement=not settings.mask_selected, seed=settings.seed)
 
 
-POLICIES.register("random", PolicyKind(RandomSettings, build_random))
+POLICIES.register("random", PolicyKind(RandomSettings, _build))
 
 
 def node_uniform(graphs: Graphs, columns: int, *, seed: int | None, generator: torch.Generator | None = None) -> Tensor:

@@ -95,10 +95,12 @@ def combine_members(values: Sequence[Array], picks: Sequence[list[list[int]]]) -
         return Answer(values[0], picks[0])
     dtype = values[0].dtype
     mean, std = np.mean(values, axis=0, dtype=np.float64), np.std(values, axis=0, ddof=1, dtype=np.float64)
-    return Answer(mean.astype(dtype), [by_votes(lists) for lists in zip(*picks, strict=True)], std.astype(dtype))
+    return Answer(
+        mean.astype(dtype), [most_picked_first(lists) for lists in zip(*picks, strict=True)], std.astype(dtype)
+    )
 
 
-def by_votes(lists: Sequence[list[int]]) -> list[int]:
+def most_picked_first(lists: Sequence[list[int]]) -> list[int]:
     """The nodes of several lists, those in most lists first, then in the order of the lists."""
     votes = Counter(node for nodes in lists for node in dict.fromkeys(nodes))
     return [node for node, _ in votes.most_common()]

@@ -31,20 +31,13 @@ class AnswerColumns:
     ``upper_TARGET`` the interval of regression, ``set_TARGET`` the labels that cannot be ruled out, with ``|`` between.
     ``similarity`` to the most similar training molecule, the ``unseen`` share of atoms and bonds, and a ``warning``
     where the molecule is far outside.
-
-    Args:
-        task: what is predicted.
-        std: whether there is a ``std_...`` for each number.
-        bounds: whether there are intervals or sets.
-        picks: the name of the column of picked nodes; None leaves it out.
-        domain: what distances are to; None leaves them out.
     """
 
-    task: Task
-    std: bool = False
-    bounds: bool = False
-    picks: str | None = None
-    domain: Domain | None = None
+    task: Task  # what is predicted
+    std: bool = False  # whether there is a ``std_...`` for each number
+    bounds: bool = False  # whether there are intervals or sets
+    picks: str | None = None  # the name of the column of picked nodes; None leaves it out
+    domain: Domain | None = None  # what distances are to; None leaves them out
 
     def names(self, taken: Sequence[str]) -> list[str]:
         """The names; all get the same number behind them where one is ``taken`` already."""

@@ -15,7 +15,7 @@ from policylearn.data.packed import Array, as_table
 from policylearn.data.structures import FINGERPRINT
 from policylearn.data.transforms.fingerprint import BITS
 from policylearn.nn import Features
-from policylearn.prediction.kernel_model import tanimoto, unary
+from policylearn.prediction.kernel_model import tanimoto, unary_counts
 from policylearn.prediction.stored_arrays import read_arrays, reading, save_arrays
 
 DOMAIN = "domain.safetensors"
@@ -49,7 +49,7 @@ class Domain:
     it joins. Similarity is that of the run's first kind of fingerprint, by default Morgan's.
     """
 
-    morgan: csr_matrix  # Morgan counts of the training molecules, from `unary`; no rows where they have none
+    morgan: csr_matrix  # Morgan counts of the training molecules, from `unary_counts`; no rows where they have none
     kinds: Array  # of atoms and bonds that were seen, sorted; see `kinds_of`
     sizes: Sizes
     least_similarity: float = 0.0  # of a molecule inside
@@ -66,7 +66,7 @@ class Domain:
         unseen = parts.share(~np.isin(parts.kind, self.kinds), len(graphs))
         similarity = np.full(len(graphs), np.nan)
         if self.has_similarity:
-            similarity = largest_similarity(unary(graphs.structures[FINGERPRINT].values[:, :BITS]), self.morgan)
+            similarity = largest_similarity(unary_counts(graphs.structures[FINGERPRINT].values[:, :BITS]), self.morgan)
         return self.flag_far(similarity, unseen)
 
     def flag_far(self, similarity: Array, unseen: Array) -> Nearness:
@@ -127,7 +127,7 @@ def learn_domain(
     only_here = np.bincount(pairs // max(count, 1), minlength=len(kinds)) == 1
     unseen = parts.share(only_here[place], count)
     counts = chosen.structures[FINGERPRINT].values[:, :BITS] if FINGERPRINT in chosen.structures else None
-    morgan = unary(np.zeros((0, BITS), np.uint8) if counts is None else counts)
+    morgan = unary_counts(np.zeros((0, BITS), np.uint8) if counts is None else counts)
     similarity = np.full(count, np.nan) if counts is None else largest_similarity(morgan, morgan, among=True)
     least = 0.0 if counts is None else float(np.quantile(similarity, 1 - ORDINARY, method="lower"))
     most = float(np.quantile(unseen, ORDINARY, method="higher"))
@@ -146,7 +146,7 @@ def largest_similarity(given: csr_matrix, known: csr_matrix, *, among: bool = Fa
     return found
 
 
-class Parts(NamedTuple):
+class AtomsAndBonds(NamedTuple):
     """Kind, molecule and weight of each atom and of each directed bond, two of which make a bond."""
 
     kind: Array
@@ -160,7 +160,7 @@ class Parts(NamedTuple):
         return share
 
 
-def kinds_of(graphs: PackedGraphs, sizes: Sizes) -> Parts:
+def kinds_of(graphs: PackedGraphs, sizes: Sizes) -> AtomsAndBonds:
     """The kinds of all atoms, as numbers, and then of all directed bonds, as numbers behind those of atoms."""
     of_atoms, of_bonds = sizes
     x = as_table(graphs.x)[:, ATOM_KIND].astype(np.int64)
@@ -169,7 +169,7 @@ def kinds_of(graphs: PackedGraphs, sizes: Sizes) -> Parts:
     ends = x[graphs.edge_index + np.repeat(graphs.node_ptr[:-1], graphs.num_edges), 0]  # (2, E)
     bonds = np.ravel_multi_index((*ends, *edge_attr.T), (of_atoms[0], of_atoms[0], *of_bonds))
     each, counts = np.arange(len(graphs)), (graphs.num_nodes, graphs.num_edges)
-    return Parts(
+    return AtomsAndBonds(
         np.concatenate([atoms, bonds + np.prod(of_atoms)]),
         np.concatenate([np.repeat(each, count) for count in counts]),
         np.repeat([1.0, 0.5], [len(atoms), len(bonds)]),

@@ -75,9 +75,7 @@ class Blend:
             shares = msgspec.convert(json.loads(path.read_text())["shares"], dict[str, list[float]])
         missing = sorted(set(shares) - {NETWORK} - {one.name for one in (trees, kernel) if one is not None})
         if trees is None or missing:
-            raise RunError(
-                f"{path}: names '{(missing or ['trees'])[0]}', whose file is missing; restore it or train again"
-            )
+            raise RunError(f"{path}: the file of '{(missing or ['trees'])[0]}' is missing; restore it, or train again")
         return Blend(shares, trees, kernel)
 
 
@@ -99,15 +97,9 @@ def fit_blend(
 ) -> FittedBlend:
     """Fit a kernel model and trees, and find on the validation rows what shares they and the network get.
 
-    No model has seen the validation rows that it is judged by: the kernel leaves each out in turn, and trees are fitted
-    twice, first on the training rows alone.
-
-    Args:
-        task: what is predicted.
-        graphs: molecules with fingerprints, descriptors and targets.
-        split: of their rows.
-        network: what the network says of the held-out parts.
-        seed: of both models.
+    Graphs are molecules with fingerprints, descriptors and targets; ``network`` holds the network's predictions by
+    part. No model has seen the validation rows that it is judged by: the kernel leaves each out in turn, and trees are
+    fitted twice, first on the training rows alone.
     """
     alone = {part: {NETWORK: values} for part, values in network.items()}
     both, kernel, left_out = np.concatenate([split.train, split.valid]), None, None

@@ -61,7 +61,7 @@ def find_distances(
     # The deviation over members grows with the distance too.
     ensemble = answers["valid"].std is not None
     slopes = tuple(0.0 if ensemble else distance_slope(away, own) for own in errors.T)
-    return MoleculeDistances(domain, near, slopes, blind_guess(targets, LEVELS))
+    return MoleculeDistances(domain, near, slopes, baseline_half_widths(targets, LEVELS))
 
 
 def distance_slope(distances: Array, errors: Array) -> float:
@@ -94,7 +94,7 @@ def interval_score(distances: Array, errors: Array, *, grow: bool, level: float 
     return total
 
 
-def blind_guess(targets: Array, levels: Sequence[float]) -> tuple[tuple[float, ...], ...]:
+def baseline_half_widths(targets: Array, levels: Sequence[float]) -> tuple[tuple[float, ...], ...]:
     """For each level and target, how far from the median that share of the targets lies."""
     columns = [one[~np.isnan(one)] for one in targets.T]
     away = [np.abs(one - np.median(one)) if len(one) else one for one in columns]

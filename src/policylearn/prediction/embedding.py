@@ -16,7 +16,7 @@ from policylearn.data.packed import Array
 from policylearn.prediction.answer_columns import ERROR
 from policylearn.prediction.predictor import Predictor
 from policylearn.prediction.table_reader import open_blocks
-from policylearn.prediction.table_writer import opened, table_writer
+from policylearn.prediction.table_writer import open_output, table_writer
 from policylearn.settings.run_files import RunError
 from policylearn.training.evaluation import outputs_of
 
@@ -27,14 +27,14 @@ SUFFIXES = (".csv", ".tsv", ".csv.gz", ".tsv.gz", ".parquet", ".npy")
 def graph_vectors(predictor: Predictor, graphs: PackedGraphs, *, batch_size: int | None = None) -> Array:
     """What enters the head for each graph of `Predictor.prepare`, ``(G, C)``; of an ensemble, side by side."""
     size = predictor.batch_size(batch_size)
-    members = [entering(model, predictor.prepared_batches(graphs, size)) for model in predictor.models]
+    members = [head_inputs(model, predictor.prepared_batches(graphs, size)) for model in predictor.models]
     vectors: Array = torch.cat(members, dim=1).cpu().numpy()
     if len(vectors) != len(graphs):
         raise RunError(f"{predictor.run.folder}: its head sees {len(vectors)} rows for {len(graphs)} graphs")
     return vectors
 
 
-def entering(model: nn.Module, batches: Iterable[Graphs]) -> Tensor:
+def head_inputs(model: nn.Module, batches: Iterable[Graphs]) -> Tensor:
     """What enters the head of a model over all batches, ``(G, C)``."""
     seen: list[Tensor] = []
 
@@ -55,26 +55,17 @@ def head_of(model: nn.Module) -> nn.Module:
     parts = dict(model.named_children())
     head = parts.get("head", parts.get("head1"))
     if head is None:
-        raise RunError(
-            f"a {type(model).__name__} has no head that takes one vector per graph; embed with another model"
-        )
+        raise RunError(f"a {type(model).__name__} has no head that takes a vector per graph; embed with another model")
     return next(iter(head.values())) if isinstance(head, nn.ModuleDict) else head
 
 
 def embed_file(
     predictor: Predictor, source: str | Path, output: str | Path, *, smiles: str | None = None, workers: int = 0
 ) -> tuple[int, int, int]:
-    """Write the vectors of a table of molecules or of packed graphs; rows, how many failed, and the vectors' width.
+    """Write the vectors of a table of SMILES or a packed ``.npz``; returns rows, how many failed, and vector width.
 
-    A row that cannot be read has the reason in the column ``error``, and no vector; in ``.npy`` it is NaN. All vectors
-    are held in memory.
-
-    Args:
-        predictor: the model.
-        source: a table of SMILES, or a packed ``.npz``.
-        output: ``.csv`` or ``.tsv`` (``.gz`` too), ``.parquet``, or ``.npy`` with the vectors alone.
-        smiles: as in `predict_table`.
-        workers: as in `PredictOptions`.
+    A row that cannot be read has the reason in the column ``error``, and no vector; in ``.npy``, which holds vectors
+    alone, it is NaN. All vectors are held in memory. The other arguments are those of `predict_table`.
     """
     source, output = Path(source), Path(output)
     if not output.name.endswith(SUFFIXES):
@@ -107,7 +98,7 @@ def embed_file(
         elif output.suffix == ".parquet":
             write_parquet(part, names, [*zip(*cells, strict=True), *vectors.T, errors])
         else:
-            with opened(part, output) as text:
+            with open_output(part, output) as text:
                 writer = table_writer(text, output)
                 writer.writerow(names)
                 for kept, row, error in zip(cells, vectors, errors, strict=True):
@@ -121,7 +112,5 @@ def write_parquet(path: Path, names: list[str], columns: Iterable[Iterable[objec
         import pyarrow
         from pyarrow import parquet
     except ImportError as error:
-        raise DataError(
-            f"{path}: writing Parquet needs pyarrow; install policylearn[parquet], or choose .csv or .npy"
-        ) from error
+        raise DataError(f"{path}: Parquet needs pyarrow; install policylearn[parquet], or choose .csv") from error
     parquet.write_table(pyarrow.Table.from_arrays([pyarrow.array(one) for one in columns], names=names), path)

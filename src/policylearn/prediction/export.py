@@ -95,7 +95,7 @@ def export_run(run: str | Path, path: str | Path) -> dict[str, Any]:
         named = part.with_suffix(".pt2")  # torch writes to no other name
         try:
             torch.export.save(program, named, extra_files={ABOUT_FILE: json.dumps(about, indent=2)})
-            check(named, predictor)
+            check_export(named, predictor)
             named.replace(part)
         finally:
             named.unlink(missing_ok=True)
@@ -168,7 +168,7 @@ def example_batch(predictor: Predictor, sizes: tuple[int, ...]) -> dict[str, Ten
     return found
 
 
-def check(path: Path, predictor: Predictor) -> None:
+def check_export(path: Path, predictor: Predictor) -> None:
     """Raise unless the file answers as the model does, on a batch of other sizes than the traced one."""
     example = example_batch(predictor, sizes=(5, 3, 9, 7, 4))
     program = torch.export.load(path).module()

@@ -76,7 +76,7 @@ def write_held_out(folder: Path, task: Task, parts: Mapping[str, HeldOut], domai
     writer.writerow([*header, *columns.names(header)[:-1]])  # no row has an error
     for part in parts.values():
         for at, cells in enumerate(columns.cells(part.answer, part.owners)):
-            truth = [written(task, target, value) for target, value in enumerate(part.y[at])]
+            truth = [target_text(task, target, value) for target, value in enumerate(part.y[at])]
             writer.writerow([*(part.about[name][at] for name in first.about), *truth, *cells[:-1]])
     write_text(folder / PREDICTIONS, text.getvalue())
 
@@ -120,7 +120,7 @@ def numbers(columns: Iterable[Sequence[str]], labels: Mapping[str, int] | None =
     return np.array(cells, dtype=np.float64).T
 
 
-def written(task: Task, target: int, value: float) -> str:
+def target_text(task: Task, target: int, value: float) -> str:
     """A target as its file had it: a number, the name of a label, or nothing where it is not known."""
     if value != value:
         return ""

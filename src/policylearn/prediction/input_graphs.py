@@ -113,16 +113,11 @@ def _unknown(values: Array, pointer: Array, features: Features, name: str) -> di
     table = as_table(values)
     wanted = len(features.categorical) or features.real
     if table.shape[1] != wanted:
-        raise DataError(
-            f"'{name}' of the input has {table.shape[1]} columns, the model was trained on {wanted};"
-            " encode the input as the training data was"
-        )
+        raise DataError(f"'{name}' of the input has {table.shape[1]} columns; it needs the {wanted} of the training")
     if not features.categorical:
         return {}
     if np.issubdtype(table.dtype, np.floating):
-        raise DataError(
-            f"'{name}' of the input holds {table.dtype}, the model was trained on category ids; store them as integers"
-        )
+        raise DataError(f"'{name}' of the input holds {table.dtype}, the model reads category ids; store integers")
     sizes = np.array(features.categorical)
     wrong = np.argwhere((table < 0) | (table >= sizes))[::-1]  # the first one of a graph is written last and stays
     owners = np.searchsorted(pointer, wrong[:, 0], side="right") - 1

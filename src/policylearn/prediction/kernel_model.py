@@ -63,7 +63,7 @@ class KernelModel:
 
     def predict(self, graphs: PackedGraphs) -> Array:
         """Numbers, or probabilities, of molecules that carry fingerprints and descriptors, ``(G, outputs)``."""
-        counts, descriptors = features_of(graphs)
+        counts, descriptors = molecule_features(graphs)
         found = np.zeros((len(counts), len(self.outputs)))
         for start in range(0, len(counts), CHUNK):
             part = slice(start, start + CHUNK)
@@ -107,7 +107,7 @@ def fit_kernel_model(task: Task, graphs: PackedGraphs, rows: Array, *, seed: int
     Gives the model, and what it says of each row from all others, ``(rows, outputs)``. The seed is that of the choice
     of rows for the hyperparameters.
     """
-    counts, descriptors = (one[rows] for one in features_of(graphs))
+    counts, descriptors = (one[rows] for one in molecule_features(graphs))
     known_of = targets_by_output(task, graphs.y[rows])
     similar = [tanimoto(one, one) for one in blocks(counts)]
     distances = squared_distances(descriptors, descriptors)
@@ -148,7 +148,7 @@ def targets_by_output(task: Task, y: Array) -> Array:
     return is_class.astype(np.float64)
 
 
-def features_of(graphs: PackedGraphs) -> tuple[Array, Array]:
+def molecule_features(graphs: PackedGraphs) -> tuple[Array, Array]:
     """Fingerprint counts of molecules, and their standardised descriptors where they carry any."""
     described = graphs.structures.get(DESCRIPTORS)
     columns = np.zeros((len(graphs), 0)) if described is None else described.values.astype(np.float64)
@@ -156,11 +156,11 @@ def features_of(graphs: PackedGraphs) -> tuple[Array, Array]:
 
 
 def blocks(counts: Array) -> list[csr_matrix]:
-    """The kinds of fingerprints that lie side by side, as `unary` gives them."""
-    return [unary(counts[:, start : start + BITS]) for start in range(0, counts.shape[1], BITS)]
+    """The kinds of fingerprints that lie side by side, as `unary_counts` gives them."""
+    return [unary_counts(counts[:, start : start + BITS]) for start in range(0, counts.shape[1], BITS)]
 
 
-def unary(counts: Array) -> csr_matrix:
+def unary_counts(counts: Array) -> csr_matrix:
     """Counts as zeros and ones: a count of three has ones at its first three levels, ``(n, bits) -> (n, bits * 256)``.
 
     The dot product of two rows is then the sum over the smaller of each pair of counts.

@@ -17,8 +17,8 @@ from policylearn.settings.run_files import CONFIG, ENSEMBLE, FACTS, METRICS, WEI
 from policylearn.training.packed_run import write_pack
 from policylearn.training.runs import load_members
 
-OF_A_RUN = (FACTS, METRICS, WEIGHTS)
-OF_THE_WHOLE = (METRICS, ENSEMBLE, CALIBRATION, *BLEND_FILES, DOMAIN, NOTES)
+MEMBER_FILES = (FACTS, METRICS, WEIGHTS)
+WHOLE_FILES = (METRICS, ENSEMBLE, CALIBRATION, *BLEND_FILES, DOMAIN, NOTES)
 
 
 def pack_run(folder: str | Path, output: str | Path) -> tuple[str, ...]:
@@ -36,8 +36,8 @@ def pack_run(folder: str | Path, output: str | Path) -> tuple[str, ...]:
     for run in load_members(folder):
         inner = run.folder.relative_to(folder)
         files[(inner / CONFIG).as_posix()] = to_yaml(without_place(run.config)).encode()
-        files |= {(inner / name).as_posix(): (run.folder / name).read_bytes() for name in OF_A_RUN}
-    files |= {name: (folder / name).read_bytes() for name in OF_THE_WHOLE if (folder / name).is_file()}
+        files |= {(inner / name).as_posix(): (run.folder / name).read_bytes() for name in MEMBER_FILES}
+    files |= {name: (folder / name).read_bytes() for name in WHOLE_FILES if (folder / name).is_file()}
     files[CARD] = model_card(folder).encode()
     with replacing(output) as part, warnings.catch_warnings(action="ignore", category=BatchWarning):
         write_pack(part, files)

@@ -52,11 +52,7 @@ class PlainBatch(NamedTuple):
 
 
 class PlainForm(nn.Module):
-    """``model`` in evaluation.
-
-    Args:
-        model: a `SubgraphGNN` of GIN layers over marked copies, with a learned policy or none.
-    """
+    """A `SubgraphGNN` of GIN layers over marked copies, with a learned policy or none, in evaluation."""
 
     def __init__(self, model: nn.Module) -> None:
         super().__init__()

@@ -30,11 +30,11 @@ from policylearn.prediction.table_writer import (
     Progress,
     Written,
     block_rows,
-    check,
+    check_options,
     columns_of,
-    in_large_batches,
-    opened,
+    open_output,
     table_writer,
+    with_large_batches,
 )
 from policylearn.settings.run_files import WEIGHTS, RunError
 from policylearn.training.ray_cluster import ray_cluster, ray_cores
@@ -90,10 +90,7 @@ class TableParts:
             stored = json.loads(known.read_text(encoding="utf-8"))
             wrong = [name for name, value in wanted.items() if stored.get(name) != value]
             if wrong:
-                raise RunError(
-                    f"{self.folder}: holds parts of another prediction (its {wrong[0]} differ); remove the folder, or"
-                    " choose another output"
-                )
+                raise RunError(f"{self.folder}: holds parts of another prediction (other {wrong[0]}); remove it")
         write_text(known, json.dumps(wanted, indent=2) + "\n")
 
     def read(self) -> Iterator[tuple[int, list[Chunk]]]:
@@ -113,7 +110,7 @@ class TableParts:
         missing = [number for number in range(len(counts)) if not self.counts_path(number).exists()]
         if missing:
             raise RunError(f"{self.folder}: part {missing[0]} is missing; call the same command again to make it")
-        with replacing(self.output) as part, opened(part, self.output) as file:
+        with replacing(self.output) as part, open_output(part, self.output) as file:
             table_writer(file, self.output).writerow([*header, *names])
             for number in range(len(counts)):
                 with self.rows_path(number).open(encoding="utf-8", newline="") as rows:
@@ -133,7 +130,7 @@ class PartPredictor:
         """Write one part; how many rows it has, how many failed, and how far the input was read."""
         number, chunks = int(batch["part"][0]), pickle.loads(batch["chunks"][0])
         rows, failed, path = 0, 0, self.parts.rows_path(number)
-        with replacing(path) as part, opened(part, path) as file:
+        with replacing(path) as part, open_output(part, path) as file:
             writer = table_writer(file, self.parts.output)
             for chunk in chunks:
                 block = chunk.block(prepare_molecules(chunk.smiles, self.transforms, self.predictor.run.facts.parents))
@@ -164,19 +161,16 @@ def predict_on_ray(
     many ``chunks`` of 512 rows. The other arguments are those of `predict_table`.
     """
     source, output = Path(source).resolve(), Path(output).resolve()
-    wanted = in_large_batches(predictor, check(predictor, source, output, wanted))
+    wanted = with_large_batches(predictor, check_options(predictor, source, output, wanted))
     column = molecule_column(predictor, source, smiles)
     if predictor.depends_on_batch:
-        raise RunError(
-            f"{run}: answers of this run depend on the other molecules of their batch, so the table cannot be shared"
-            " out; leave --ray out"
-        )
+        raise RunError(f"{run}: its answers depend on the batch, so a table cannot be shared out; leave --ray out")
     with open_rows(source, smiles=column) as rows:
         header = rows.header
     names = columns_of(predictor, PICKS, wanted).names(header)
     parts = TableParts(Path(run).resolve(), source, column, output, wanted, chunks)
     parts.begin()
-    with ray_cluster() as ray, small_blocks(), words_of_causes(ray):
+    with ray_cluster() as ray, one_part_per_block(), raise_data_errors(ray):
         done = furthest = 0
         for found in part_results(ray, parts, min(wanted.workers, ray_cores(ray))):
             done, furthest = done + int(found["rows"]), max(furthest, int(found["position"]))
@@ -203,7 +197,7 @@ def part_results(ray: Any, parts: TableParts, workers: int) -> Iterator[dict[str
 
 
 @contextmanager
-def small_blocks() -> Iterator[None]:
+def one_part_per_block() -> Iterator[None]:
     """Let Ray Data send on each part by itself, without its bars."""
     from ray.data import DataContext
 
@@ -217,7 +211,7 @@ def small_blocks() -> Iterator[None]:
 
 
 @contextmanager
-def words_of_causes(ray: Any) -> Iterator[None]:
+def raise_data_errors(ray: Any) -> Iterator[None]:
     """Raise what a worker found wrong with the input as it would be here, and not as a fault of Ray."""
     try:
         yield

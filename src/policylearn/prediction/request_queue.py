@@ -8,7 +8,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
 from policylearn.data import join_graphs
-from policylearn.data.preparation import MoleculePool, PreparedMolecules, quick_part
+from policylearn.data.preparation import MoleculePool, PreparedMolecules, quick_result
 from policylearn.prediction.answer import Answer
 from policylearn.prediction.predictor import Predictor
 
@@ -63,10 +63,10 @@ class RequestQueue:
         """The molecules of a request; those that may take long hold up their own request alone."""
         begun = self.readers.submit(smiles)
         await finished([begun])
-        found = quick_part(smiles, begun)
-        alone = {at: self.readers.submit_alone(smiles[at]) for at in found.later}
+        found = quick_result(smiles, begun)
+        alone = {at: self.readers.submit_slow(smiles[at]) for at in found.untried}
         await finished(alone.values())
-        return self.readers.complete(smiles, found, alone)
+        return self.readers.add_slow(smiles, found, alone)
 
     async def work(self) -> None:
         """Answer without end; a failure goes to the requests that it concerns, and the next ones are answered."""

@@ -27,11 +27,8 @@ PARTS = ("nearest", "middle", "farthest")
 def target_scores(task: Task, y: Array, values: Array, names: Collection[str] = NAMES) -> dict[str, Scores]:
     """The scores of each target; one that cannot be computed, such as ROC-AUC of a single class, is left out.
 
-    Args:
-        task: of the targets.
-        y: the truth as it is stored, NaN where it is not known, ``(R, K)`` or ``(R,)``.
-        values: predictions, ``(R, outputs)``.
-        names: scores of classification to compute; in regression all are.
+    The truth is as stored, ``(R, K)`` or ``(R,)`` with NaN where it is not known; predictions are ``(R, outputs)``.
+    Of classification only the scores ``names`` are computed.
     """
     if task.kind == "classes":
         return {task.targets[0]: class_scores(label_ids(y)[:, 0], values, names)}

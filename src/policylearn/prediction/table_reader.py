@@ -16,6 +16,7 @@ from policylearn.data.convert import TableRows, open_rows
 from policylearn.data.packed import Array
 from policylearn.data.preparation import PreparedMolecules, prepare_in_order
 from policylearn.prediction.predictor import Predictor
+from policylearn.training.evaluation import torch_threads
 
 MOST_GRAPHS = 4096
 """Packed graphs that are answered together."""
@@ -75,7 +76,7 @@ def open_blocks(
         open_rows(source, smiles=molecule_column(predictor, source, smiles)) as rows,
         # Closed here, and not when it is collected: then its processes end where an error leaves this block.
         closing(table_blocks(predictor, rows, workers)) as blocks,
-        limit_threads(workers),
+        torch_threads(threads_beside(workers)),
     ):
         yield rows.header, blocks
 
@@ -87,15 +88,9 @@ def molecule_column(predictor: Predictor, source: Path, smiles: str | None) -> s
     return smiles or predictor.run.config.data.smiles
 
 
-@contextmanager
-def limit_threads(workers: int) -> Iterator[None]:
-    """Limit torch to the threads that the reading processes leave, which avoids oversubscribing the cores."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(max(1, before - workers) if workers > 1 else before)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
+def threads_beside(workers: int) -> int:
+    """Threads for torch that leave a core to each reading process; 0 keeps all, beside one process or none."""
+    return max(1, torch.get_num_threads() - workers) if workers > 1 else 0
 
 
 def read_chunks(rows: TableRows, size: int, *, repeats: bool = False) -> Iterator[Chunk]:
@@ -113,7 +108,7 @@ def read_chunks(rows: TableRows, size: int, *, repeats: bool = False) -> Iterato
             lines=[row.line for row in some],
             smiles=[text for text, _ in places],
             owners=owners,
-            position=rows.position,
+            position=rows.lines.bytes,
         )
 
 

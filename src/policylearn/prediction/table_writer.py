@@ -71,15 +71,15 @@ def predict_table(
         progress: told how far it is.
     """
     source, output = Path(source), Path(output)
-    wanted, packed = check(predictor, source, output, wanted), source.suffix == ".npz"
-    wanted = wanted if packed else in_large_batches(predictor, wanted)
+    wanted, packed = check_options(predictor, source, output, wanted), source.suffix == ".npz"
+    wanted = wanted if packed else with_large_batches(predictor, wanted)
     columns = columns_of(predictor, "picked_nodes" if packed else "picked_atoms", wanted)
     keep_freed_memory()  # a batch leaves its memory for the next; clearing it again takes a tenth of the model's time
     rows = failed = 0
     with (
         open_blocks(predictor, source, smiles, wanted.workers) as (header, blocks),
         replacing(output) as part,
-        opened(part, output) as file,
+        open_output(part, output) as file,
     ):
         names = columns.names(header)
         writer = table_writer(file, output)
@@ -103,7 +103,7 @@ def usual_workers(predictor: Predictor, cores: int) -> int:
     return cores if describes else min(cores, max(2, cores // 2))
 
 
-def check(predictor: Predictor, source: Path, output: Path, wanted: PredictOptions | None) -> PredictOptions:
+def check_options(predictor: Predictor, source: Path, output: Path, wanted: PredictOptions | None) -> PredictOptions:
     """What is wanted, or an error before any work is done."""
     wanted = wanted or PredictOptions()
     if output.exists() and source.exists() and output.samefile(source):
@@ -120,7 +120,7 @@ def check(predictor: Predictor, source: Path, output: Path, wanted: PredictOptio
     return wanted
 
 
-def in_large_batches(predictor: Predictor, wanted: PredictOptions) -> PredictOptions:
+def with_large_batches(predictor: Predictor, wanted: PredictOptions) -> PredictOptions:
     """What is wanted, where the batch plays no part: answers are the same, and larger batches of molecules faster."""
     size = max(LEAST_BATCH, predictor.batch_size(None))
     return replace(wanted, batch_size=size) if wanted.batch_size is None else wanted
@@ -158,7 +158,7 @@ def table_writer(file: IO[str], output: Path) -> Any:
 
 
 @contextmanager
-def opened(part: Path, output: Path) -> Iterator[IO[str]]:
+def open_output(part: Path, output: Path) -> Iterator[IO[str]]:
     """A text file to write to, packed where the ``output`` that it becomes is called ``.gz``."""
     # A lone surrogate, which UTF-8 cannot hold, is kept as \udcXX.
     with (

@@ -14,7 +14,7 @@ import numpy as np
 
 from policylearn.data import PackedGraphs, Task
 from policylearn.data.packed import Array
-from policylearn.prediction.kernel_model import features_of, targets_by_output
+from policylearn.prediction.kernel_model import molecule_features, targets_by_output
 from policylearn.prediction.stored_arrays import read_arrays, reading, save_arrays
 
 TREES = "trees.safetensors"
@@ -100,7 +100,7 @@ class TreeModel:
 def fit_trees(task: Task, graphs: PackedGraphs, rows: Array, *, seed: int = 0) -> TreeModel:
     """Fit boosted trees to some rows of molecules with fingerprints, descriptors and targets, one model per output."""
     lightgbm = import_lightgbm()
-    columns = most_varied(features_of(graphs)[0][rows])
+    columns = most_varied(molecule_features(graphs)[0][rows])
     x = tree_inputs(graphs, columns)[rows]
     objective = "regression" if task.kind == "regression" else "binary"
     nodes: list[tuple[int, float, int, int, float]] = []
@@ -146,7 +146,7 @@ def nodes_of(node: dict[str, Any], start: int) -> Iterator[tuple[int, float, int
 
 def tree_inputs(graphs: PackedGraphs, columns: Array) -> Array:
     """Descriptors and some columns of the fingerprint, ``(G, D)``."""
-    counts, descriptors = features_of(graphs)
+    counts, descriptors = molecule_features(graphs)
     return np.concatenate([descriptors, counts[:, columns]], axis=1)
 
 

@@ -33,11 +33,9 @@ REPLACED = {"rloo": "reinforce", "gapped": "straight_through"}
 
 
 def upgraded(content: Mapping[str, Any], *, estimator: bool = False) -> dict[str, Any]:
-    """A configuration of an earlier version in today's form; one of today stays as it is.
+    """A configuration file's content in today's form.
 
-    Args:
-        content: as the file holds it.
-        estimator: put another estimator in place of one that is gone, which a run that predicts does not need.
+    With ``estimator``, one that was removed is replaced: a run that predicts needs none.
     """
     found = without_removed(content)
     if "selection" not in found and found.get("model", OLD_NAME) != OLD_NAME:

@@ -16,11 +16,9 @@ LAST, PREVIOUS = "last.ckpt", "previous.ckpt"
 
 
 class Checkpoints(lightning.Callback):
-    """Writes the state at the end of epochs into a new file, which is then renamed; the one before is kept.
+    """Writes checkpoints at the end of epochs, at least so many seconds apart.
 
-    Args:
-        folder: where they go.
-        seconds: least time between two of them.
+    Each is a new file that is then renamed; the one before is kept.
     """
 
     def __init__(self, folder: Path, *, seconds: float) -> None:

@@ -14,8 +14,6 @@ from policylearn.training.folds import CallbacksOf
 from policylearn.training.processes import is_first_process
 from policylearn.training.run_folder import new_folder
 
-FEWEST = 2
-
 
 def train_ensemble(
     config: RunConfig,
@@ -37,8 +35,8 @@ def train_ensemble(
         callbacks_of: makes the callbacks of each training, given its title.
     """
     folder, splits, fold = Path(folder), source.dataset.splits, config.data.fold
-    if members < FEWEST:
-        raise ValueError(f"'ensemble' must be >= {FEWEST} (got {members}); leave it out to train one model")
+    if members < 2:
+        raise ValueError(f"'ensemble' must be >= 2 (got {members}); leave it out to train one model")
     if len(splits) > 1 and fold is None:
         raise ValueError(
             f"an ensemble learns from one split, and {source.dataset.name} is split into {len(splits)} folds;"

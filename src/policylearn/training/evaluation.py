@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -23,14 +24,10 @@ if TYPE_CHECKING:
 class PartAnswers:
     """What a trained model predicts for the graphs of one part."""
 
-    rows: Array
-    """Places of the graphs in the data, ``(G,)``."""
-    values: Array
-    """In the data's units, or probabilities, ``(G, outputs)``; in node tasks a row per node."""
-    picks: list[list[int]]
-    """The nodes that were marked, counted within each graph."""
-    metric: float | None
-    """The task's metric; None where it cannot be computed."""
+    rows: Array  # positions of the graphs in the data, ``(G,)``
+    values: Array  # in the data's units, or probabilities, ``(G, outputs)``; in node tasks a row per node
+    picks: list[list[int]]  # marked nodes, counted within each graph
+    metric: float | None  # the task's metric; None where it cannot be computed
 
 
 def answer_parts(
@@ -104,6 +101,17 @@ def scored(model: torch.nn.Module, batch: Batch) -> tuple[Tensor, Tensor]:
         return model(batch), batch.y
     each: Tensor = votes(batch)
     return each.flatten(0, 1), batch.y.repeat(len(each), *[1] * (batch.y.dim() - 1))
+
+
+@contextmanager
+def torch_threads(count: int) -> Iterator[None]:
+    """Torch's threads for the length of a block; 0 leaves them as they are."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(count or before)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
 
 
 def answers(output: Tensor, task: Task) -> Tensor:

@@ -25,14 +25,22 @@ from policylearn.settings.run_config import FitConfig, RunConfig, with_setting
 from policylearn.settings.run_files import HISTORY
 from policylearn.training.checkpoints import CHECKPOINTS, Checkpoints
 from policylearn.training.data_source import Source
-from policylearn.training.evaluation import PartAnswers, answer_parts
+from policylearn.training.evaluation import PartAnswers, answer_parts, torch_threads
 from policylearn.training.history import History
 from policylearn.training.module import DivergedError, RunModule
 from policylearn.training.part_checks import check_parts, unscored_notes
 from policylearn.training.prepared_data import PreparedData, prepare_data
 from policylearn.training.pretrained import body_of, start_from
-from policylearn.training.processes import agree, by_first, check_device, checkpoint_for_all, join, launched, note
-from policylearn.training.run_folder import ResumeState, look_into, new_folder
+from policylearn.training.processes import (
+    check_device,
+    check_processes_agree,
+    checkpoint_for_all,
+    join_process_group,
+    launched,
+    note,
+    on_first_process,
+)
+from policylearn.training.run_folder import ResumeState, new_folder, read_resume_state
 from policylearn.training.runs import RunFacts, make_model, save_metrics, save_settings, save_weights
 
 
@@ -41,11 +49,9 @@ class Trained:
     """What a training that has just ended holds in memory, so that nothing is read or computed twice."""
 
     model: torch.nn.Module
-    graphs: PackedGraphs
-    """All graphs, with the structures that the model reads."""
+    graphs: PackedGraphs  # all graphs, with the structures that the model reads
     split: Split
-    answers: dict[str, PartAnswers]
-    """Predictions for the validation and test parts."""
+    answers: dict[str, PartAnswers]  # predictions for the validation and test parts
 
 
 @dataclass(frozen=True)
@@ -79,14 +85,14 @@ def fit(
         callbacks: further Lightning callbacks, such as a progress bar.
         every_epoch: which parts are evaluated after each epoch.
     """
-    join()
+    join_process_group()
     folder = Path(folder)
     check_device(config.fit)
     config = with_possible_picks(config, source.dataset.graphs)
     unscored = check_parts(source.dataset, source.dataset.splits[fold])
     with new_folder(folder, resume=resume), quiet_lightning(), torch_threads(config.fit.threads):
-        agree(what_is_trained(config, source, fold))
-        begun = by_first(lambda: look_into(folder, config, source, fold) if resume else ResumeState())
+        check_processes_agree(facts_to_agree_on(config, source, fold))
+        begun = on_first_process(lambda: read_resume_state(folder, config, source, fold) if resume else ResumeState())
         if begun.finished is not None:
             return Fitted(folder, begun.finished)
         for text in unscored_notes(unscored, source.dataset.task.metric):
@@ -222,7 +228,7 @@ def describe_dataset(dataset: Dataset) -> dict[str, Any]:
     return {name: getattr(dataset, name) for name in ("name", "fingerprint", "caveat")} | {"graphs": len(dataset)}
 
 
-def what_is_trained(config: RunConfig, source: Source, fold: int) -> dict[str, Any]:
+def facts_to_agree_on(config: RunConfig, source: Source, fold: int) -> dict[str, Any]:
     """What all processes of a training must have in common; the data may have another name on another machine."""
     settings = {name: value for name, value in flat(config).items() if name != "data.name"}
     data = {"the data's fingerprint": source.dataset.fingerprint[:12], "the fold": fold}
@@ -268,17 +274,6 @@ def count_parameters(model: torch.nn.Module) -> dict[str, int]:
     apart = getattr(model, "selection_parameters", None)
     selection = 0 if apart is None else sum(weight.numel() for weight in apart())
     return {"selection": selection, "prediction": everything - selection}
-
-
-@contextmanager
-def torch_threads(count: int) -> Iterator[None]:
-    """Torch's threads for the length of a block; 0 leaves them as they are."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(count or before)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
 
 
 @contextmanager

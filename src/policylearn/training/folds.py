@@ -37,16 +37,12 @@ class FittedFolds:
 
 @dataclass(frozen=True)
 class FoldFigure:
-    """What k folds give together."""
+    """The result of k folds."""
 
-    best_epoch: int
-    """Of the mean validation curve, counted from 1."""
-    epochs: int
-    """How many all folds ran."""
-    valid: float
-    """The mean validation metric at the best epoch."""
-    values: tuple[float, ...]
-    """The reported metric there, one per fold."""
+    best_epoch: int  # of the mean validation curve, counted from 1
+    epochs: int  # that every fold has run
+    valid: float  # mean validation metric at the best epoch
+    values: tuple[float, ...]  # the reported metric at that epoch, one per fold
 
 
 def train(

@@ -27,10 +27,8 @@ class EpochRecord:
     test: float | None
     seconds: float
     learning_rate: float
-    cpu_seconds: float = 0.0
-    """Of this process; 0 in records of versions before 0.2.0."""
-    valid_loss: float | None = None
-    """What chooses the epoch where ``valid`` cannot be computed and is NaN."""
+    cpu_seconds: float = 0.0  # of this process; 0 in records of versions before 0.2.0
+    valid_loss: float | None = None  # chooses the epoch where ``valid`` is NaN
 
     @property
     def choice(self) -> float:
@@ -41,11 +39,8 @@ class EpochRecord:
 class History(lightning.Callback):
     """Keeps the record of each epoch, and a copy of the weights at the best validation metric or of the last epoch.
 
-    Args:
-        path: where the records go as CSV after each epoch.
-        higher_is_better: of the metric.
-        keep: whose weights.
-        patience: stop after this many epochs without a better metric; 0 does not stop.
+    Records are written as CSV after each epoch. Training stops after ``patience`` epochs without a better metric; 0
+    does not stop it.
     """
 
     def __init__(self, path: Path, *, higher_is_better: bool, keep: Keep = "best", patience: int = 0) -> None:

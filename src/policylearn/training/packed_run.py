@@ -44,9 +44,7 @@ def run_folder(path: str | Path) -> Iterator[Path]:
             with zipfile.ZipFile(path) as archive:
                 unpack(path, archive, Path(name))
         except (zipfile.BadZipFile, EOFError) as error:
-            raise RunError(
-                f"{path}: is no whole packed model ({error}); copy it again, or pack the run again"
-            ) from None
+            raise RunError(f"{path}: is no whole packed run ({error}); copy it or pack it again") from None
         yield Path(name)
 
 
@@ -62,9 +60,7 @@ def unpack(path: Path, archive: zipfile.ZipFile, folder: Path) -> None:
         raise RunError(f"{path}: holds no {MANIFEST}; give a file that 'policylearn pack' wrote")
     for one in entries:
         if one.compress_type != zipfile.ZIP_STORED or one.flag_bits & 1 or one.file_size != one.compress_size:
-            raise RunError(
-                f"{path}: '{one.filename}' is compressed or encrypted; give a file that 'policylearn pack' wrote"
-            )
+            raise RunError(f"{path}: '{one.filename}' is compressed or encrypted; give a file of 'policylearn pack'")
     listed = read_manifest(path, archive.read(MANIFEST))
     source = "get it again from its source"
     if len(set(names)) != len(names) or {*names} - {MANIFEST} != listed.keys():
@@ -77,9 +73,7 @@ def unpack(path: Path, archive: zipfile.ZipFile, folder: Path) -> None:
             raise RunError(f"{path}: holds '{name}', which is no name of a run's file; {source}")
         data = archive.read(name)
         if hashlib.sha256(data).hexdigest() != told.get("sha256"):
-            raise RunError(
-                f"{path}: '{name}' is damaged, its digest differs; copy the file again, or pack the run again"
-            )
+            raise RunError(f"{path}: '{name}' is damaged, its digest differs; copy the file or pack the run again")
         (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).write_bytes(data)
 
@@ -93,8 +87,5 @@ def read_manifest(path: Path, data: bytes) -> dict[str, dict[str, Any]]:
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise RunError(f"{path}: its {MANIFEST} cannot be read ({error}); get it again from its source") from None
     if written > PACK_FORMAT:
-        raise RunError(
-            f"{path}: was packed in format {written} by policylearn {by}, and this version reads up to {PACK_FORMAT};"
-            " install a newer policylearn"
-        )
+        raise RunError(f"{path}: format {written} of policylearn {by}; this one reads up to {PACK_FORMAT}: upgrade")
     return listed

@@ -74,9 +74,7 @@ def chosen_transforms(config: DataConfig) -> tuple[Transform, ...]:
         if settings is None:
             continue
         if not isinstance(settings, Mapping):
-            raise DataError(
-                f"'data.transforms.{name}' must be a mapping of settings to values, which may be empty (got {settings})"
-            )
+            raise DataError(f"'data.transforms.{name}' must be a mapping of settings, such as {{}} (got {settings})")
         chosen.append(Transform.from_json({"name": name, **settings}))
     return tuple(chosen)
 
@@ -127,13 +125,8 @@ def apply_stored(
 ) -> PackedGraphs:
     """Further graphs with the structures that the training graphs had.
 
-    Args:
-        transforms: as a run stores them.
-        graphs: the graphs.
-        columns: how wide some structures must be, by name.
-        source: names the graphs in messages.
-        cached: whether to keep the results on disk.
-        workers: processes.
+    Transforms are given as a run stores them, ``columns`` say how wide some structures must be, and the ``source``
+    names the graphs in messages. Results are kept on disk if ``cached``.
     """
     fitted = [Transform.from_json(stored) for stored in transforms]
     done = apply(fitted, graphs, cache=transform_cache() if cached else None, workers=workers)

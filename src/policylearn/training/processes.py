@@ -56,14 +56,14 @@ def several_processes() -> bool:
     return distributed.is_available() and distributed.is_initialized() and distributed.get_world_size() > 1
 
 
-def join() -> None:
+def join_process_group() -> None:
     """Meet the other processes of a launcher, once; from then on, one that ends is noticed by all."""
     if launched() is not None and not distributed.is_initialized():
         distributed.init_process_group("cpu:gloo,cuda:nccl" if torch.cuda.is_available() else "gloo")
-        atexit.register(leave)
+        atexit.register(leave_process_group)
 
 
-def leave() -> None:
+def leave_process_group() -> None:
     """Part from the other processes before Python ends.
 
     Threads of a group that nobody ended hold on to tensors, and now and then abort a process that had all done.
@@ -72,15 +72,15 @@ def leave() -> None:
         distributed.destroy_process_group()
 
 
-def from_first(value: Any) -> Any:
+def broadcast_from_first(value: Any) -> Any:
     """The value that the first process gives; a `RunError` where another process has ended."""
     content = [value]
-    with _others_there():
+    with _lost_process_as_error():
         distributed.broadcast_object_list(content)
     return content[0]
 
 
-def by_first(decide: Callable[[], Decided]) -> Decided:
+def on_first_process(decide: Callable[[], Decided]) -> Decided:
     """What the first process finds, such as in the run folder, known to all; where it raises a `RunError`, all do."""
     if launched() is None:
         return decide()
@@ -90,18 +90,18 @@ def by_first(decide: Callable[[], Decided]) -> Decided:
             found = decide()
         except RunError as error:
             found = error
-    found = from_first(found)
+    found = broadcast_from_first(found)
     if isinstance(found, RunError):
         raise found
     return found
 
 
-def agree(facts: Mapping[str, Any]) -> None:
+def check_processes_agree(facts: Mapping[str, Any]) -> None:
     """Raise a `RunError` in all processes where the ``facts`` of one, by name, are not those of the first."""
     if launched() is None:
         return
     every: list[Any] = [None] * distributed.get_world_size()
-    with _others_there():
+    with _lost_process_as_error():
         distributed.all_gather_object(every, (socket.gethostname(), dict(facts)))
     (_, first), *others = every
     for rank, (host, theirs) in enumerate(others, start=1):
@@ -119,7 +119,7 @@ def checkpoint_for_all(path: Path | None) -> Iterator[Path | None]:
     if launched() is None or path is None:
         yield path
         return
-    content = from_first(path.read_bytes() if is_first_process() else None)
+    content = broadcast_from_first(path.read_bytes() if is_first_process() else None)
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder) / path.name
         copy.write_bytes(content)
@@ -146,7 +146,7 @@ def rows_of_all(rows: Tensor) -> Tensor:
 
 
 @contextmanager
-def _others_there() -> Iterator[None]:
+def _lost_process_as_error() -> Iterator[None]:
     try:
         yield
     except RuntimeError as error:

@@ -16,9 +16,7 @@ def ray_cluster() -> Iterator[Any]:
     try:
         import ray
     except ImportError as error:
-        raise RunError(
-            "Ray is not installed, and '--ray' needs it; install policylearn[ray], or leave --ray out"
-        ) from error
+        raise RunError("'--ray' needs Ray; install policylearn[ray], or leave --ray out") from error
     if ray.is_initialized():  # whoever connected goes on with it
         yield ray
         return

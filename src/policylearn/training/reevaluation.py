@@ -12,8 +12,8 @@ from policylearn.data import BatchLoader, DataError, Dataset, PackedGraphs
 from policylearn.data.packed import Array
 from policylearn.settings.run_files import RunError
 from policylearn.training.data_source import Source, load_source
-from policylearn.training.evaluation import answer_parts, evaluate
-from policylearn.training.fitting import Fitted, Trained, torch_threads
+from policylearn.training.evaluation import answer_parts, evaluate, torch_threads
+from policylearn.training.fitting import Fitted, Trained
 from policylearn.training.prepared_data import apply_stored, count_workers
 from policylearn.training.runs import Run, RunFacts, load_run
 

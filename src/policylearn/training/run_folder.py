@@ -16,7 +16,7 @@ from policylearn.settings.run_config import RunConfig
 from policylearn.settings.run_files import FACTS, METRICS, RunError, RunFiles, read_run_files
 from policylearn.training.checkpoints import CHECKPOINTS, epochs_kept, newest_readable
 from policylearn.training.data_source import Source
-from policylearn.training.processes import by_first, is_first_process, note
+from policylearn.training.processes import is_first_process, note, on_first_process
 
 OWN_RUNS = {"fold-*": "the folds of a run", "member-*": "the members of an ensemble"}
 NOT_COMPARED = ("data.name", "fit.epochs")
@@ -32,13 +32,13 @@ def new_folder(folder: Path, *, resume: bool) -> Iterator[None]:
     A folder that holds something is refused unless ``resume``.
     """
     there = folder.exists()
-    empty = by_first(lambda: check_folder(folder, resume=resume))
+    empty = on_first_process(lambda: check_folder(folder, resume=resume))
     if is_first_process():
         folder.mkdir(parents=True, exist_ok=True)
     try:
         yield
     except BaseException:
-        if empty and is_first_process() and not holds_work(folder):
+        if empty and is_first_process() and not has_results(folder):
             for path in folder.iterdir():
                 shutil.rmtree(path) if path.is_dir() else path.unlink()
             if not there:
@@ -56,19 +56,14 @@ def check_folder(folder: Path, *, resume: bool) -> bool:
     return empty
 
 
-def holds_work(folder: Path) -> bool:
+def has_results(folder: Path) -> bool:
     """Whether a run folder, or one within it, holds a checkpoint or a finished run."""
     inner = (folder, *(path for pattern in OWN_RUNS for path in folder.glob(pattern)))
     return any((one / METRICS).exists() or newest_readable(one / CHECKPOINTS) is not None for one in inner)
 
 
-def kept_in(folder: Path, words: Sequence[str]) -> str:
-    """What a training that was stopped has kept, and the command that continues it.
-
-    Args:
-        folder: of the run, of its folds, or of an ensemble.
-        words: what followed ``policylearn``.
-    """
+def resume_hint(folder: Path, words: Sequence[str]) -> str:
+    """What a stopped training has kept, and the command that continues it; the words followed ``policylearn``."""
     kept = []
     for inner in (folder, *sorted(folder.glob("*-*"))):
         epochs = epochs_kept(inner / CHECKPOINTS)
@@ -88,15 +83,12 @@ def kept_in(folder: Path, words: Sequence[str]) -> str:
 class ResumeState:
     """What a folder that is resumed holds."""
 
-    checkpoint: Path | None = None
-    """To continue from; None begins anew."""
-    finished: dict[str, Any] | None = None
-    """The metrics where nothing is left to do."""
-    keeps_files: bool = False
-    """Whether the files of a finished run stay as they are until the new ones are whole."""
+    checkpoint: Path | None = None  # to continue from; None starts anew
+    finished: dict[str, Any] | None = None  # the metrics, if nothing is left to do
+    keeps_files: bool = False  # keep the files of a finished run until the new ones are complete
 
 
-def look_into(folder: Path, config: RunConfig, source: Source, fold: int) -> ResumeState:
+def read_resume_state(folder: Path, config: RunConfig, source: Source, fold: int) -> ResumeState:
     """What to continue from in a folder; a `RunError` where it holds another run, with the difference."""
     for pattern, what in OWN_RUNS.items():
         if any(folder.glob(pattern)):
@@ -130,10 +122,7 @@ def _epochs_left(folder: Path, stored: RunFiles, config: RunConfig, checkpoint: 
             " nothing; train anew with another fit.patience in another folder"
         )
     if metrics and checkpoint is None:
-        raise RunError(
-            f"{folder}: has finished its {before} epochs and holds no checkpoint to continue from; train anew in"
-            " another folder with -o"
-        )
+        raise RunError(f"{folder}: has finished its {before} epochs and has no checkpoint; take another folder")
     rates = "; from here on, learning rates are those of the longer schedule"
     note(f"{folder}: continues to {now} epochs instead of {before}{rates if config.optim.schedule == 'cosine' else ''}")
     return ResumeState(checkpoint, keeps_files=bool(metrics))

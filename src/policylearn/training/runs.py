@@ -121,9 +121,7 @@ class Run:
         try:
             model.load_state_dict(load_file(path))
         except (SafetensorError, OSError, RuntimeError) as error:
-            raise RunError(
-                f"{path}: cannot be read as this run's weights ({error}); train again or restore the file"
-            ) from error
+            raise RunError(f"{path}: is not this run's weights ({error}); restore it or train again") from error
         return model.eval()
 
 

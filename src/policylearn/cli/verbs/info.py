@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 EXTRAS = {"serve": "fastapi", "ray": "ray", "tensorboard": "tensorboard", "wandb": "wandb"}
 """What ``pip install policylearn[EXTRA]`` brings."""
 
-TOLD = {"metric", "higher_is_better", "valid", "test", "best_epoch", "epochs", "seconds"} | {
+OWN_LINES = {"metric", "higher_is_better", "valid", "test", "best_epoch", "epochs", "seconds"} | {
     "model", "policy", "picks", "mode", "estimator",
 }  # fmt: skip
 """Metrics that have lines of their own."""
@@ -92,13 +92,7 @@ def find_parts(folder: Path) -> tuple[Path, int]:
 
 
 def describe(found: RunFiles, folder: Path, parts: int) -> Iterable[tuple[str, str]]:
-    """A run in short.
-
-    Args:
-        found: the run, or the first of its folds or members.
-        folder: of all of them together.
-        parts: how many folds or members there are.
-    """
+    """Names and values that summarise a run, or the first of so many folds or members (``parts``) of a folder."""
     from policylearn.settings.run_files import ENSEMBLE, METRICS, read_metrics
 
     config, facts, task, data = found.config, found.facts, found.facts["task"], found.facts["dataset"]
@@ -132,7 +126,7 @@ def figures(metrics: dict[str, Any]) -> Iterable[tuple[str, str]]:
     yield f"valid {metrics['metric']}", f"{shown(metrics['valid'])} ({better} is better)"
     yield f"test {metrics['metric']}", shown(metrics["test"])
     yield "epoch kept", f"{metrics['best_epoch']} of {metrics['epochs']}, {metrics['seconds']:.0f} s in all"
-    yield from ((key.replace("_", " "), shown(value)) for key, value in metrics.items() if key not in TOLD)
+    yield from ((key.replace("_", " "), shown(value)) for key, value in metrics.items() if key not in OWN_LINES)
 
 
 def shown(value: Any) -> str:

@@ -12,8 +12,6 @@ from policylearn.cli.registry import verb
 if TYPE_CHECKING:
     from socket import socket
 
-MOST_PORT = 65535
-
 
 @verb("serve")
 def serve(
@@ -68,8 +66,8 @@ def bound(host: str, port: int) -> socket:
     """A socket at the address, or an error before anything is loaded; connections are refused until it is ready."""
     from socket import AF_INET, AF_INET6, SO_REUSEADDR, SOL_SOCKET, socket
 
-    if not 0 <= port <= MOST_PORT:
-        raise ValueError(f"'port' must be from 0 to {MOST_PORT} (got {port})")
+    if not 0 <= port <= 65535:
+        raise ValueError(f"'port' must be from 0 to 65535 (got {port})")
     listener = socket(AF_INET6 if ":" in host else AF_INET)
     listener.setsockopt(SOL_SOCKET, SO_REUSEADDR, 1)  # so that a killed service can be started again at once
     try:

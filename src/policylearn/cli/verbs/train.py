@@ -65,9 +65,9 @@ def train(
     from rich.console import Console
 
     from policylearn.training import load_source
-    from policylearn.training.processes import check_device, is_first_process, join
+    from policylearn.training.processes import check_device, is_first_process, join_process_group
 
-    join()  # before anything can fail in one process alone
+    join_process_group()  # before anything can fail in one process alone
     console = Console(stderr=True, markup=False, quiet=not is_first_process())
     if network_only:
         settings = {**(settings or {}), "data.transforms.fingerprint": "null"}
@@ -81,9 +81,9 @@ def train(
     folder = output or default_folder(chosen, ensemble)
 
     def say_kept() -> str:
-        from policylearn.training.run_folder import kept_in  # imports Lightning, which takes seconds
+        from policylearn.training.run_folder import resume_hint  # imports Lightning, which takes seconds
 
-        return kept_in(folder, words)
+        return resume_hint(folder, words)
 
     with spoken_notes(console), stop_signals(say_kept):
         announce(console, chosen, source, folder)

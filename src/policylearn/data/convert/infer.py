@@ -63,7 +63,7 @@ def sorted_labels(cells: Iterable[str]) -> tuple[str, ...]:
     return tuple(sorted({label_of(cell) for cell in cells if not is_missing(cell)}, key=key))
 
 
-def two_labels(labels: tuple[str, ...]) -> tuple[str, ...]:
+def with_yes_last(labels: tuple[str, ...]) -> tuple[str, ...]:
     """Two labels with the one that means yes last, where the words say which that is; else as they come."""
     folded = tuple(label.casefold() for label in labels)
     return labels[::-1] if folded[::-1] in NO_AND_YES else labels
@@ -110,14 +110,12 @@ def infer_kind(
     if len(labels) == 2 and len(set(numbers)) == 1:
         whole = all((as_number(label) or 0.0).is_integer() for label in labels)
         if whole or len(known) > len(labels):
-            no, yes = two_labels(labels)
+            no, yes = with_yes_last(labels)
             return "binary", f"{named} two values ({no} and {yes}), so the task is yes or no, and {yes} is yes"
     if all(numbers):
         return "regression", f"{named} numbers, so the task is regression"
     if len(columns) > 1:
-        raise DataError(
-            f"{source}: {named} labels such as {listed}; give one column of labels at a time, or numbers only"
-        )
+        raise DataError(f"{source}: {named} labels such as {listed}; give one column of labels, or numbers only")
     if 2 < len(labels) <= MOST_CLASSES:
         return "classes", f"{named} {len(labels)} different labels ({listed[1:-1]}), so the task is to tell these apart"
     raise DataError(
@@ -138,21 +136,17 @@ def build_task(
         y = np.array([[as_number(cell) for cell in column] for column in columns], dtype=np.float64).T
         rows = y if fit is None or not len(fit) else y[fit]
         scaling = standardise(rows)
-        return Task("regression", "mse", "rmse", tuple(names), scaling=scaling), in_few_digits(y, scaling)
+        return Task("regression", "mse", "rmse", tuple(names), scaling=scaling), single_unless_lossy(y, scaling)
     labels = sorted_labels(cell for column in columns for cell in column)
     ids = {label: float(position) for position, label in enumerate(labels)}
     if kind == "classes":
         if len(columns) > 1:
-            raise DataError(
-                f"{source}: task='classes' takes one target column, got {', '.join(names)}; name one of them"
-            )
+            raise DataError(f"{source}: task='classes' takes one column, got {', '.join(names)}; name one of them")
         if len(labels) < 2:
-            raise DataError(
-                f"{source}: task='classes' needs two labels, {names[0]!r} holds {labels}; name another target"
-            )
+            raise DataError(f"{source}: task='classes' needs two labels, {names[0]!r} has {labels}; name another one")
         y = np.array([ids[label_of(cell)] for cell in columns[0]], dtype=np.int64)
         return Task("classes", "cross_entropy", "accuracy", tuple(names), classes=labels), y
-    labels = two_labels(labels)
+    labels = with_yes_last(labels)
     ids = {label: float(position) for position, label in enumerate(labels)}
     if set(labels) <= {"0", "1"}:  # these two need no names, and may come alone
         labels, ids = (), {"0": 0.0, "1": 1.0}
@@ -165,7 +159,7 @@ def build_task(
     return Task("binary", "bce", "rocauc", tuple(names), classes=labels), y.astype(np.float32)
 
 
-def in_few_digits(y: Array, scaling: Scaling) -> Array:
+def single_unless_lossy(y: Array, scaling: Scaling) -> Array:
     """Numbers in single precision, unless that would lose digits beside their spread."""
     single = y.astype(np.float32)
     lost = np.nanmax(np.abs(single - y) / np.array(scaling.scale), initial=0.0)

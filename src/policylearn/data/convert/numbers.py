@@ -45,10 +45,7 @@ def read_integers(path: Path, columns: int = 1) -> Array:
     whole = (np.trunc(table) == table) & (np.abs(table) < 2.0**63)  # what int64 holds
     wrong = [0] if table.shape[1] != columns else np.flatnonzero(~whole.all(axis=1))
     if table.size and len(wrong):
-        raise DataError(
-            f"{path}, line {wrong[0] + 1}: needs {columns} whole numbers, has {table[wrong[0]].tolist()};"
-            " correct the line"
-        )
+        raise DataError(f"{path}, line {wrong[0] + 1}: needs {columns} whole numbers (got {table[wrong[0]].tolist()})")
     return table.reshape(-1, columns).astype(np.int64)
 
 

@@ -65,9 +65,7 @@ def pack_networkx(
     given = None if targets is None else numbers(y.rows if names else targets, "targets", source)
     needed = sum(nodes) if level == "node" else len(graphs)
     if given is not None and (given.ndim == 0 or len(given) != needed):
-        raise DataError(
-            f"{source}: the targets have shape {given.shape}; give {needed} rows of numbers, or names of attributes"
-        )
+        raise DataError(f"{source}: the targets have shape {given.shape}; give {needed} rows, or names of attributes")
     if given is not None and isinstance(targets, str) and given.shape[1] == 1:
         given = given[:, 0]  # one number of one attribute: (G, 1) -> (G,)
     return pack_arrays(
@@ -92,15 +90,10 @@ class AttributeRows:
         row: list[float] = []
         for name in self.names:
             if name not in attributes:
-                raise DataError(
-                    f"{place} has no attribute {name!r} (it has {sorted(map(str, attributes)) or 'none'});"
-                    " set it, or do not name it"
-                )
+                raise DataError(f"{place} has no attribute {name!r}; it has {sorted(map(str, attributes)) or 'none'}")
             values = np.asarray(attributes[name])
             if values.dtype.kind not in "biuf":
-                raise DataError(
-                    f"{place}: attribute {name!r} is {attributes[name]!r}; give a number or a list of numbers"
-                )
+                raise DataError(f"{place}: attribute {name!r} is {attributes[name]!r}; give numbers")
             row += values.reshape(-1).tolist()
         self.rows.append(row)
         if len(row) != len(self.rows[0]):

@@ -85,8 +85,7 @@ def read_split(folder: Path, kind: str | None, graphs: int) -> dict[str, Array]:
         wrong = np.flatnonzero((ids < 0) | (ids >= graphs))
         if len(wrong):
             raise DataError(
-                f"{path}, line {wrong[0] + 1}: graph {ids[wrong[0]]} does not exist, ids run from 0 to {graphs - 1};"
-                " copy or fetch the dataset again"
+                f"{path}, line {wrong[0] + 1}: graph {ids[wrong[0]]} is not in 0 .. {graphs - 1}; fetch the data again"
             )
         parts[part] = ids.astype(np.int32)
     return parts

@@ -33,9 +33,7 @@ def pack_pyg(dataset: Iterable[Any], *, level: Level | None = None, source: str 
         raise DataError(f"{source}: holds no graphs; give at least one")
     for graph, data in enumerate(graphs):
         if not isinstance(data, Data):
-            raise DataError(
-                f"{source}: entry {graph} is a {type(data).__name__}; give torch_geometric.data.Data objects"
-            )
+            raise DataError(f"{source}: entry {graph} is a {type(data).__name__}; give torch_geometric.data.Data")
     edges = [edges_of(data, f"{source}: graph {graph}") for graph, data in enumerate(graphs)]
     nodes = [nodes_of(data, f"{source}: graph {graph}") for graph, data in enumerate(graphs)]
     counts = [pair.shape[1] for pair in edges]
@@ -94,14 +92,10 @@ def stack(parts: Sequence[Array | None], rows: Sequence[int], name: str, source:
     for graph, (part, count) in enumerate(zip(parts, rows, strict=True)):
         if part is None:
             if count:
-                raise DataError(
-                    f"{source}: graph {graph} has no '{name}', graph {first} has; give it to all graphs or to none"
-                )
+                raise DataError(f"{source}: graph {graph} has no '{name}', graph {first} has; give it to all or none")
             continue
         if part.ndim == 0 or len(part) != count:
-            raise DataError(
-                f"{source}: graph {graph}: '{name}' has shape {part.shape} where {count} rows belong; give one row each"
-            )
+            raise DataError(f"{source}: graph {graph}: '{name}' has shape {part.shape}; it needs {count} rows")
         given.append(part)
         if part.shape[1:] != given[0].shape[1:] or part.dtype != given[0].dtype:
             raise DataError(

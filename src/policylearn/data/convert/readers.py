@@ -26,19 +26,12 @@ NAMED_VALUE = re.compile(r">.*?<(.+?)>")
 
 @dataclass(frozen=True)
 class TableRow:
-    """One row of a table.
+    """One row of a table."""
 
-    Args:
-        line: where the row starts in the file; the header is line 1. (Parquet: the number of the row.)
-        fields: the text of each named column, without blanks around it; empty where the row cannot be read.
-        problem: why the row cannot be read; empty where it can.
-        cells: the row as it stands in the file, as far as it can be told.
-    """
-
-    line: int
-    fields: Mapping[str, str]
-    problem: str = ""
-    cells: tuple[str, ...] = ()
+    line: int  # where the row starts in the file, the header being line 1 (Parquet: row number)
+    fields: Mapping[str, str]  # stripped text by column; empty where the row cannot be read
+    problem: str = ""  # why the row cannot be read; empty where it can
+    cells: tuple[str, ...] = ()  # the row as it stands in the file, as far as it could be split
 
 
 def named_row(line: int, header: Sequence[str], cells: Sequence[str]) -> TableRow:
@@ -51,7 +44,7 @@ class Lines:
     """The lines of a file as text, counted.
 
     A line that is not UTF-8 is read as Windows-1252, which spreadsheets write: a foreign letter in one column must not
-    cost the row.
+    cost the row. So far ``number`` lines were read, ``foreign`` of them not UTF-8, and ``bytes`` of the unpacked file.
     """
 
     def __init__(self, file: IO[bytes], path: Path) -> None:
@@ -79,7 +72,7 @@ class Lines:
             return raw.decode("cp1252", errors="replace")
 
 
-def opened(path: Path) -> IO[bytes]:
+def open_bytes(path: Path) -> IO[bytes]:
     """The bytes of a file: unpacked where its name ends in ``.gz``, in UTF-8 where it is in UTF-16 with a mark."""
     try:
         file: Any = gzip.GzipFile(path) if path.suffix.lower() == ".gz" else path.open("rb")
@@ -101,16 +94,6 @@ class TableRows:
 
     def __init__(self, file: IO[bytes], path: Path) -> None:
         self.lines = Lines(file, path)
-
-    @property
-    def position(self) -> int:
-        """Bytes of the (unpacked) file that were read."""
-        return self.lines.bytes
-
-    @property
-    def foreign_lines(self) -> int:
-        """Lines so far that are not UTF-8."""
-        return self.lines.foreign
 
     def __iter__(self) -> Iterator[TableRow]:
         raise NotImplementedError
@@ -150,9 +133,7 @@ class DelimitedRows(TableRows):
                     raise DataError(
                         f"{lines.path}, line {start}: a quote opens and never closes ({error}); close it or remove it"
                     ) from error
-                yield TableRow(
-                    start, {}, f"the row is not valid CSV ({error}); put quotes around a whole cell or nowhere"
-                )
+                yield TableRow(start, {}, f"the row is not valid CSV ({error}); quote whole cells only")
                 continue
             if cells and not (len(cells) == 1 and cells[0].isspace()):
                 yield self._row(start, cells)
@@ -204,7 +185,7 @@ class SdfRows(TableRows):
 
     def __init__(self, file: IO[bytes], path: Path) -> None:
         super().__init__(file, path)
-        with opened(path) as whole:
+        with open_bytes(path) as whole:
             names = dict.fromkeys(name for _, record in records(Lines(whole, path)) for name in values_of(record))
         if not names and not path.stat().st_size:
             raise DataError(f"{path}: is empty; it must hold a record for each molecule")
@@ -267,10 +248,7 @@ class ParquetRows(TableRows):
         try:
             from pyarrow import ArrowException, parquet
         except ImportError as error:
-            raise DataError(
-                f"{path}: reading Parquet needs pyarrow, which is not installed; install policylearn[parquet], or save"
-                " the table as CSV"
-            ) from error
+            raise DataError(f"{path}: Parquet needs pyarrow; install policylearn[parquet], or save as CSV") from error
         self._broken = (ArrowException, OSError, EOFError)
         try:
             # Unpacked whole where it is gzipped: Parquet is read from its end.
@@ -288,9 +266,7 @@ class ParquetRows(TableRows):
                     lines.bytes = size * lines.number // rows  # the rows' share of the file
                     yield named_row(lines.number, self.header, [as_text(value) for value in values])
         except self._broken as error:
-            raise DataError(
-                f"{lines.path}: damaged after row {lines.number} ({error}); write or copy the file again"
-            ) from error
+            raise DataError(f"{lines.path}: damaged after row {lines.number} ({error}); copy the file again") from error
 
 
 def as_text(value: Any) -> str:

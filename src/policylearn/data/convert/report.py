@@ -57,11 +57,9 @@ class TableReport:
         lines += [f"  dropped {row}" for row in self.dropped[:SHOWN_ROWS]]
         if len(self.dropped) > SHOWN_ROWS:
             lines.append(f"  ... and {len(self.dropped) - SHOWN_ROWS} more")
-        if self.duplicates:
+        if count := len(self.duplicates):
             disagree = [one for one in self.duplicates if one.disagree]
-            lines.append(
-                f"  {len(self.duplicates)} molecules come more than once, {len(disagree)} with different targets"
-            )
+            lines.append(f"  {count} molecules come more than once, {len(disagree)} with different targets")
             lines += [f"    {one.smiles}: lines {', '.join(map(str, one.lines))}" for one in disagree[:SHOWN_ROWS]]
         lines += [f"  ⚠ {note}" for note in self.notes]
         return "\n".join(lines)

@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import IO
 
-from policylearn.data.convert.readers import DelimitedRows, ParquetRows, SdfRows, SmilesRows, TableRows, opened
+from policylearn.data.convert.readers import DelimitedRows, ParquetRows, SdfRows, SmilesRows, TableRows, open_bytes
 from policylearn.data.molecules import shown
 from policylearn.data.packed import DataError
 from policylearn.wording import hint
@@ -46,7 +46,7 @@ def open_rows(path: Path, columns: Sequence[str] = (), *, smiles: str | None = N
         smiles: the column of molecules; where it is one of the usual names (smiles, canonical_smiles) and not there,
             the column that has another of these, in any case, is taken.
     """
-    with opened(path) as file:
+    with open_bytes(path) as file:
         rows = READERS.get(table_kind(path), DelimitedRows)(file, path)
         rows.smiles = None if smiles is None else find_smiles(path, rows.header, smiles)
         check_columns(path, rows.header, columns)

@@ -189,7 +189,7 @@ def read_rows(
                 cells = tuple(row.fields[name] for name in names)
                 part, group = (row.fields[column] if column else "" for column in (split_column, group_column))
                 found.append(LabelledRow(row.line, row.fields[str(rows.smiles)], cells, part, group))
-        foreign = rows.foreign_lines
+        foreign = rows.lines.foreign
     if not found and not dropped:
         raise DataError(f"{path}: has a header and no rows; add a row for each molecule")
     return found, dropped, [f"{foreign} lines are not UTF-8 and were read as Windows-1252"] if foreign else []

@@ -72,10 +72,7 @@ def read_indicator(path: Path) -> Array:
     wrong[0] = graph[0] != 0
     if wrong.any():
         line = int(wrong.argmax())
-        raise DataError(
-            f"{path}, line {line + 1}: graph {graph[line] + 1} is out of order; sort the nodes by graph, and count"
-            " graphs from 1 without a gap"
-        )
+        raise DataError(f"{path}, line {line + 1}: graph {graph[line] + 1} is out of order; count from 1, in order")
     return graph
 
 
@@ -85,9 +82,7 @@ def read_targets(stem: Path, graphs: int) -> tuple[Array, dict[str, Array]]:
     if attributes.exists():
         return read_attributes(attributes, graphs, "graph"), {}
     if not labels.exists():
-        raise DataError(
-            f"{stem.parent}: holds neither {labels.name} nor {attributes.name}; one of them gives the targets"
-        )
+        raise DataError(f"{stem.parent}: holds neither {labels.name} nor {attributes.name}; targets need one of them")
     classes, ids = np.unique(read_integers(labels)[:, 0], return_inverse=True)
     check_rows(labels, len(ids), graphs, "graph")
     return ids.astype(np.int64), {"label_values": classes}

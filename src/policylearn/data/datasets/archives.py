@@ -24,9 +24,7 @@ def read_index(path: Path, graphs: int, of: str) -> Array:
     """All graph ids of an index file; they must be among the ``graphs`` of an archive."""
     ids = read_index_rows(path).reshape(-1)
     if ids.max() >= graphs:
-        raise DataError(
-            f"{path}: names graph {ids.max()}, but {of} has {graphs} graphs; the archive is not whole: fetch it again"
-        )
+        raise DataError(f"{path}: names graph {ids.max()}, but {of} has {graphs} graphs; fetch the archive again")
     return ids
 
 

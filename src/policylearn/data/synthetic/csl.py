@@ -84,16 +84,10 @@ def csl_unions(
 def union_classes(parts: PackedGraphs, size: int) -> Array:
     """The members of each class of unions, subsets in lexicographic order, ``(classes, size)``."""
     if not 1 <= size <= len(parts):
-        raise DataError(
-            f"a union needs 1 to {len(parts)} members of a collection of {len(parts)} graphs, got size={size};"
-            " give fewer members or a larger collection"
-        )
+        raise DataError(f"a union takes 1 to {len(parts)} members, the size of the collection (got {size})")
     classes = comb(len(parts), size)
     if classes > MOST_CLASSES:
-        raise DataError(
-            f"{len(parts)} graphs taken {size} at a time make {classes} classes, more than {MOST_CLASSES};"
-            " give a smaller collection"
-        )
+        raise DataError(f"{size} of {len(parts)} graphs make {classes} classes, more than {MOST_CLASSES}; take fewer")
     pieces = num_components(parts)
     if (pieces != 1).any():
         wrong = int(np.flatnonzero(pieces != 1)[0])

@@ -97,9 +97,7 @@ def random_regular(nodes: int, degree: int, count: int, generator: np.random.Gen
         result ``(2, count, nodes * degree / 2)``.
     """
     if nodes * degree % 2 or not 0 <= degree < nodes:
-        raise DataError(
-            f"no graph has {nodes} nodes of degree {degree}; nodes * degree must be even and 0 <= degree < nodes"
-        )
+        raise DataError(f"no graph has {nodes} nodes of degree {degree}; their product must be even and degree < nodes")
     ends = np.stack(np.triu_indices(nodes, k=1))  # (2, pairs)
     edges = np.empty((2, count, nodes * degree // 2), dtype=np.int64)
     unfinished = np.arange(count)

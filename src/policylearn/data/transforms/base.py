@@ -146,10 +146,7 @@ def add_structures(graphs: PackedGraphs, new: Structures, source: str) -> Packed
             columns = np.concatenate([merged[name].values, structure.values], axis=1)
             merged[name] = Structure(columns, "node")
         elif name in merged:
-            raise DataError(
-                f"transform '{source}': the graphs already have a structure '{name}'; apply it once, or give it another"
-                " name (setting 'into')"
-            )
+            raise DataError(f"transform '{source}': there is a '{name}' already; name another by the setting 'into'")
         else:
             merged[name] = structure
     check_structures(merged, graphs.node_ptr, graphs.edge_ptr, f"transform '{source}'")
@@ -166,8 +163,5 @@ def columns_of_nodes(values: Sequence[Any] | np.ndarray[Any, Any], into: str) ->
 def smiles_needed(graphs: PackedGraphs, by: str) -> list[str]:
     """The SMILES of the graphs, or a `DataError` where they have none."""
     if graphs.smiles is None:
-        raise DataError(
-            f"{by}: needs the SMILES of the molecules, which these graphs do not have; leave the transform out, or use"
-            " data with SMILES"
-        )
+        raise DataError(f"{by}: the graphs have no SMILES; leave the transform out, or use data with SMILES")
     return graphs.smiles

@@ -19,20 +19,14 @@ larger graph is held alone."""
 class DenseGroup:
     """Graphs of similar size as one stack of matrices.
 
-    Args:
-        adjacency: how many edges lead from a node to another; zero where a graph has no such node.
-        nodes: the rows of the packed graphs that these nodes are.
-        graph: which matrix of the stack each of them belongs to.
-        local: its row in there.
-
     Shapes:
         adjacency ``(g, m, m)`` float64, nodes, graph and local ``(n,)``.
     """
 
-    adjacency: Array
-    nodes: Array
-    graph: Array
-    local: Array
+    adjacency: Array  # how many edges lead from a node to another; zero where a graph has no such node
+    nodes: Array  # the rows of the packed graphs that these nodes are
+    graph: Array  # which matrix of the stack each of them belongs to
+    local: Array  # its row in there
 
 
 def similar_sizes(sizes: Array, *, padded: bool = True) -> Iterator[Array]:

@@ -47,9 +47,7 @@ class Descriptors(Transform):
 
     def __post_init__(self) -> None:
         if self.clip <= 0 or not 0 <= self.rare < 1:
-            raise DataError(
-                f"descriptors: 'clip' must be > 0 and 'rare' lie in 0 .. 1 (got {self.clip} and {self.rare})"
-            )
+            raise DataError(f"descriptors: 'clip' must be > 0 and 'rare' in 0 .. 1 (got {self.clip} and {self.rare})")
 
     def settings(self) -> dict[str, object]:
         """Only the name: no other setting changes what RDKit computes."""
@@ -85,9 +83,7 @@ class Descriptors(Transform):
                 mean.append(float(known.mean()))
                 deviation.append(float(known.std()))
         if not kept:
-            raise DataError(
-                f"descriptors: none varies over the {len(values)} training molecules; leave the transform out"
-            )
+            raise DataError(f"descriptors: all are constant on the {len(values)} training molecules; leave them out")
         return replace(self, columns=tuple(kept), mean=tuple(mean), deviation=tuple(deviation))
 
     def finish(self, computed: Structures) -> Structures:
@@ -98,8 +94,7 @@ class Descriptors(Transform):
         missing = [name for name in self.columns if name not in known]
         if missing:
             raise DataError(
-                f"descriptors: RDKit {rdBase.rdkitVersion} has no descriptor '{missing[0]}', which the training used;"
-                " predict with the version of RDKit that the run states"
+                f"descriptors: RDKit {rdBase.rdkitVersion} has no '{missing[0]}'; take the version that the run states"
             )
         values = computed[self.into].values[:, [known[name] for name in self.columns]]
         scaled = (values - np.array(self.mean)) / np.array(self.deviation)

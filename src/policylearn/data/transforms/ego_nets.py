@@ -88,20 +88,14 @@ class Distances(Transform):
 class Reach:
     """Pairs of nodes of which the second reaches the first within some steps, sorted by root, then by node.
 
-    Args:
-        root: where the paths end, counted through all graphs.
-        node: where they start.
-        distance: steps of the shortest path, 0 for the root itself.
-        arrivals: edges by which such paths can begin: from the node to nodes that are one step nearer.
-
     Shapes:
         all ``(R,)``.
     """
 
-    root: Array
-    node: Array
-    distance: Array
-    arrivals: Array
+    root: Array  # where the paths end, counted through all graphs
+    node: Array  # where they start
+    distance: Array  # steps of the shortest path, 0 for the root itself
+    arrivals: Array  # edges by which such paths can begin: from the node to nodes that are one step nearer
 
 
 def incoming(graphs: PackedGraphs) -> Any:

@@ -45,7 +45,7 @@ class CINSettings(LayerSettings, frozen=True):
     input_dropout: DropShare = 0.0
     """On the embeddings."""
     layer_dropout: DropShare = 0.0
-    """Behind each layer."""
+    """After each layer."""
     head_dropout: DropShare = 0.0
     """Before the last map."""
 
@@ -92,17 +92,11 @@ class Incidence:
 
 @dataclass(frozen=True)
 class CellComplex:
-    """Nodes, edges and rings of a batch.
+    """Nodes, edges and rings of a batch."""
 
-    Args:
-        incidences: of nodes and edges, and of edges and rings.
-        graphs_of: the graph of each node, edge and ring.
-        columns: the column of ``edge_index`` that each edge is.
-    """
-
-    incidences: tuple[Incidence, Incidence]
-    graphs_of: tuple[Tensor, Tensor, Tensor]
-    columns: Tensor
+    incidences: tuple[Incidence, Incidence]  # of nodes and edges, and of edges and rings
+    graphs_of: tuple[Tensor, Tensor, Tensor]  # the graph of each node, edge and ring
+    columns: Tensor  # the column of ``edge_index`` that each edge is
 
     @staticmethod
     def of(graphs: Graphs) -> CellComplex:

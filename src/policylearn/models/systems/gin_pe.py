@@ -31,11 +31,11 @@ class EncodedGINSettings(LayerSettings, frozen=True):
     set2set_steps: Positive = 6
     """How often the readout asks the nodes."""
     dropout: DropShare = 0.0
-    """Behind each layer."""
+    """After each layer."""
 
 
 def encoding_mlp(inputs: int, channels: int, **first: nn.Module) -> nn.Sequential:
-    """Linear map, relu, linear map without bias, behind what comes first, ``(N, K) -> (N, P)``."""
+    """Linear map, relu, linear map without bias, after the ``first`` layers, ``(N, K) -> (N, P)``."""
     lin1, lin2 = nn.Linear(inputs, 2 * channels), nn.Linear(2 * channels, channels, bias=False)
     return sequence(**first, lin1=lin1, relu=nn.ReLU(), lin2=lin2)
 

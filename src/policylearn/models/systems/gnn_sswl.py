@@ -29,19 +29,12 @@ class GNNSSWLSettings(LayerSettings, frozen=True):
 
 @dataclass(frozen=True)
 class Pairs:
-    """All pairs (u, v) of nodes of each graph: v in the copy of root u. Rows are ordered by v, then by u.
+    """All pairs (u, v) of nodes of each graph: v in the copy of root u. Rows are ordered by v, then by u."""
 
-    Args:
-        within: the pairs with edges inside copies: v hears its neighbours, u stays.
-        across: the same rows with edges between copies: u hears its neighbours, v stays.
-        turned: the row of the pair (v, u), ``(R,)``.
-        own: the row of the pair (v, v), ``(R,)``.
-    """
-
-    within: Bag
-    across: Bag
-    turned: Tensor
-    own: Tensor
+    within: Bag  # the pairs with edges inside copies: v hears its neighbours, u stays
+    across: Bag  # the same rows with edges between copies: u hears its neighbours, v stays
+    turned: Tensor  # the row of the pair (v, u), ``(R,)``
+    own: Tensor  # the row of the pair (v, v), ``(R,)``
 
     @staticmethod
     def of(graphs: Graphs) -> Pairs:

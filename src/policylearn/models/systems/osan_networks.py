@@ -33,18 +33,13 @@ SET2SET_STEPS = 6
 class MaskedCopies:
     """Copies of which each keeps some nodes; slot 0 is the whole graph.
 
-    Args:
-        bag: the copies.
-        weights: of every message; None where all count.
-        rows: 1 at rows that count in pooling, with gradient; None where all count.
-
     Shapes:
         weights ``(E, S)``, rows ``(R, 1)``.
     """
 
-    bag: Bag
-    weights: Tensor | None = None
-    rows: Tensor | None = None
+    bag: Bag  # the copies
+    weights: Tensor | None = None  # of every message; None where all count
+    rows: Tensor | None = None  # 1 at rows that count in pooling, with gradient; None where all count
 
     @staticmethod
     def of(graphs: Graphs, mask: Tensor, *, remove_rows: bool) -> MaskedCopies:

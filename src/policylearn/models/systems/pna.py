@@ -53,7 +53,7 @@ class PNASettings(LayerSettings, frozen=True):
     divide_last_input: bool = True
     """The same for the last layer."""
     dropout: DropShare = 0.0
-    """Behind each tower."""
+    """After each tower."""
 
 
 class Tower(nn.Module):
@@ -93,9 +93,7 @@ class PNALayer(nn.Module):
         super().__init__()
         inputs, towers = settings.channels, settings.towers
         if outputs % towers or (divide_input and inputs % towers):
-            raise ValueError(
-                f"{towers} towers cannot share {inputs} channels in and {outputs} out; use a multiple of {towers}"
-            )
+            raise ValueError(f"{towers} towers need multiples of {towers} as channels (got {inputs} in, {outputs} out)")
         width = inputs // towers if divide_input else inputs
         self.towers = nn.ModuleList(Tower(width, edge_channels, outputs // towers) for _ in range(towers))
         self.mix = nn.Linear(outputs, outputs)

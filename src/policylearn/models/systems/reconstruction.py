@@ -47,16 +47,12 @@ class ReconstructionSettings(LayerSettings, frozen=True):
 class Deck:
     """The graphs without some of their nodes, in many ways.
 
-    Args:
-        graph: the graph of each member, in order.
-        gone: the nodes that it lacks, counted through the batch; `NO_PICK` for none.
-
     Shapes:
         graph ``(S,)``, gone ``(S, k)``.
     """
 
-    graph: Tensor
-    gone: Tensor
+    graph: Tensor  # the graph of each member, in order
+    gone: Tensor  # the nodes that it lacks, counted through the batch; `NO_PICK` for none
 
     def bag(self, graphs: Graphs) -> Bag:
         """Each member as a copy, with the edges between the nodes that are left; no marks."""
