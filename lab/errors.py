@@ -72,6 +72,7 @@ class PairedDifference:
         gain: how much better the first are; positive is better.
         graph_error: standard error of the gain over graphs: how far another sample of graphs would move it.
         seed_error: standard error over pairs: how far other seeds would move it; NaN for one pair.
+        worst: share of the five worst graphs in the sum of the first runs' costs, and in that of the second's.
     """
 
     graphs: int
@@ -80,6 +81,7 @@ class PairedDifference:
     gain: float
     graph_error: float
     seed_error: float
+    worst: tuple[float, float]
 
 
 Rows = tuple[Array, Array]
@@ -103,7 +105,7 @@ def paired_difference(
         part: of the data.
         rows: of each pair; None takes all graphs, the same in all pairs.
     """
-    per_pair, ours, theirs, sets = [], [], [], []
+    per_pair, ours, theirs, sets, worst = [], [], [], [], []
     for place, records in enumerate(pairs):
         found = [read_errors(record, part) for record in records]
         if metric == "rocauc" or found[0] is None or found[1] is None or found[0].shape != found[1].shape:
@@ -124,6 +126,7 @@ def paired_difference(
         ours.append(1 - means[0] if metric == "accuracy" else means[0])
         theirs.append(1 - means[1] if metric == "accuracy" else means[1])
         sets.append(ids[chosen])
+        worst.append([share_of_worst(one) for one in costs])
     if not per_pair:
         return None
     same = all(np.array_equal(sets[0], one) for one in sets)
@@ -136,6 +139,7 @@ def paired_difference(
         float(gains.mean()),
         standard_error(by_graph),
         standard_error(gains),
+        tuple(np.mean(worst, axis=0).tolist()),
     )
 
 
@@ -143,6 +147,11 @@ def paired_error(metric: str, pairs: Iterable[tuple[Path | None, Path | None]]) 
     """The standard error, over test graphs, of the mean difference between runs; see `paired_difference`."""
     found = paired_difference(metric, pairs)
     return None if found is None else found.graph_error
+
+
+def share_of_worst(costs: Array, number: int = 5) -> float:
+    """Share of the worst graphs in the sum of all costs; 0 where all costs are."""
+    return float(np.sort(costs)[-number:].sum() / max(costs.sum(), 1e-12))
 
 
 def standard_error(values: Array) -> float:

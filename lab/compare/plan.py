@@ -9,6 +9,7 @@
     data:                        # each with settings of its own, also fewer seeds; {seed} in a path is the seed
       ogbg-molesol: {}
       splits/freesolv-{seed}.csv: {data.target: [expt], data.split_column: split}
+      triangles: {dataset: counting-rr, data.target: [triangle]}   # a name of its own
     variants:                    # policy, picks, recipe, or model (a system), and any setting
       random: {policy: random, picks: 2}
       learned: {policy: learned, picks: 2, selection.estimator: reinforce}
@@ -129,9 +130,10 @@ def jobs_of(comparison: Comparison) -> list[CompareJob]:
 def _job(comparison: Comparison, data: str, variant: str, seed: int) -> CompareJob:
     said: dict[str, Any] = {} if comparison.recipe is None else {"recipe": comparison.recipe}
     for settings in (comparison.settings, comparison.data[data], comparison.variants[variant], {"fit.seed": seed}):
-        own = {SHORT_FOR.get(key, key): value for key, value in settings.items() if key != "seeds"}
+        own = {SHORT_FOR.get(key, key): value for key, value in settings.items() if key not in ("seeds", "dataset")}
         said = merged(said, nested(own))
-    config = run_config(data.replace("{seed}", str(seed)), said, source=f"{comparison.name}, variant '{variant}'")
+    dataset = comparison.data[data].get("dataset", data).replace("{seed}", str(seed))
+    config = run_config(dataset, said, source=f"{comparison.name}, variant '{variant}'")
     return CompareJob(data, variant, seed, complete(config).replace(grid={}))
 
 

@@ -119,7 +119,7 @@ def stratified(records: Sequence[CompareRecord], reference: str, plans: Sequence
     if not rows:
         raise DataError("no two runs have errors of the same graphs, or the metric is no mean over graphs (ROC-AUC)")
     headings = ("data", "variant", "part", "graphs with", "graphs", "seeds", "own", reference, "better by")
-    return markdown_table((*headings, "over graphs", "over seeds"), rows)
+    return markdown_table((*headings, "over graphs", "over seeds", "share of the five worst"), rows)
 
 
 def _strata(configs: Sequence[DataConfig], part: str, plans: Sequence[StrataPlan]) -> Iterator[tuple[str, list[Rows]]]:
@@ -150,4 +150,4 @@ def _data_of(record: CompareRecord) -> DataConfig:
 def _cells(found: PairedDifference, seeds: int) -> tuple[str, ...]:
     values = (str(found.graphs), str(seeds), f"{found.ours:.4f}", f"{found.theirs:.4f}", f"{found.gain:+.4f}")
     errors = ("" if np.isnan(error) else f"± {error:.4f}" for error in (found.graph_error, found.seed_error))
-    return (*values, *errors)
+    return (*values, *errors, " and ".join(f"{share:.0%}" for share in found.worst))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 import re
 from collections.abc import Iterator
@@ -11,9 +12,11 @@ import numpy as np
 import pytest
 
 import policylearn
+from policylearn.bags import Selection
 from policylearn.cli import main
 from policylearn.data import Task
 from policylearn.explain.molecules import molecule_svg, picked_molecules
+from policylearn.explain.run_report import gain_by_picks
 from policylearn.prediction.held_out import read_held_out
 from policylearn.prediction.scores import target_scores
 from tests.explain.chromium import Browser, browser_in
@@ -108,6 +111,23 @@ def test_the_page_says_what_the_run_says(pages: dict[str, Path]) -> None:
     shown = pages["explanation"].read_text()
     assert shown.count("no answer") == 2
     assert "&lt;script&gt;" in shown
+
+
+def test_molecules_are_drawn_where_picks_matter(pages: dict[str, Path]) -> None:
+    """The gain is the fall of the error from no picks to all; the page shows the molecules that gain most."""
+    folder = pages["regression"].parent
+    predictor = policylearn.load(folder)
+    part = read_held_out(folder, predictor.task)["test"]
+    gain = gain_by_picks(predictor, part.smiles, part.y)
+    for row in (0, len(part) - 1):
+        graphs = next(predictor.prepared_batches(predictor.prepare([part.smiles[row]]), 1))
+        said = predictor.task.unscale(predictor.model.predict(graphs, Selection.nothing(graphs.ptr))).item()
+        alone = predictor.task.unscale(predictor.model(graphs)).item()
+        assert gain[row] == pytest.approx(abs(said - part.y[row, 0]) - abs(alone - part.y[row, 0]), abs=1e-4)
+    text = pages["regression"].read_text()
+    drawn = text[text.index("What the policy looks at") :]
+    assert f"<code>{html.escape(part.smiles[int(gain.argmax())])}</code>" in drawn
+    assert f"on {len(part)} of these molecules" in drawn
 
 
 def test_picks_are_the_predictors_own(pages: dict[str, Path]) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from lab.errors import cost, errors_of, paired_difference, paired_error
+from lab.errors import cost, errors_of, paired_difference, paired_error, share_of_worst
 from policylearn.data import DataError, Scaling, Task
 
 
@@ -57,6 +57,8 @@ def test_differences_are_told_over_graphs_and_over_seeds(tmp_path: Path) -> None
     few = paired_difference("mae", pairs, rows=[(np.arange(3), last)] * 2)
     assert few is not None
     assert (few.graphs, few.ours, few.theirs, few.gain, few.seed_error) == (1, 3.0, 4.0, 1.0, 1.0)
+    assert few.worst == (1.0, 1.0), "there is one graph"
+    assert share_of_worst(np.array([1.0, 4.0, 0.0, 3.0]), 2) == 7 / 8
     other = paired_difference("mae", pairs, rows=[(np.arange(3), ~last), (np.arange(3) + 3, ~last)])
     assert other is not None
     assert other.graph_error == pytest.approx(np.std([1, 0, 1, 2], ddof=1) / 2), "other graphs are further graphs"

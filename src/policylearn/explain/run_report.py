@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 
 from policylearn.data import Task
 from policylearn.data.atomic import write_text
@@ -15,7 +16,8 @@ from policylearn.data.packed import Array
 from policylearn.data.scaffolds import scaffold
 from policylearn.explain import charts
 from policylearn.explain.molecules import PickedMolecule, molecule_svg, picked_molecules
-from policylearn.prediction.answer import compare
+from policylearn.models import SubgraphGNN
+from policylearn.prediction.answer import Answer, compare
 from policylearn.prediction.answer_columns import AnswerColumns
 from policylearn.prediction.held_out import HeldOut, read_held_out, target_text
 from policylearn.prediction.model_card import figures, read_notes
@@ -23,11 +25,14 @@ from policylearn.prediction.predictor import BatchWarning, Predictor, load
 from policylearn.prediction.scores import NAMES, target_scores, thirds
 from policylearn.prediction.templates import render
 from policylearn.settings.run_files import HISTORY, read_metrics
+from policylearn.training.evaluation import answers
 from policylearn.training.folds import read_history
 from policylearn.training.runs import Run, load_members
 
 REPORT = "report.html"
 WORST, DRAWN, SCAFFOLDS, CURVES = 8, 6, 8, 6
+MOST_COMPARED = 200
+"""Molecules whose error with and without picks is compared; each is read again."""
 MOST_DOTS = 3000
 """Dots of a parity plot; beyond, a page grows and nothing more can be seen."""
 
@@ -51,8 +56,12 @@ def write_run_report(
     error, unit = row_errors(task, shown)
     molecules, reads_smiles = bool(shown.smiles), runs[0].facts.featuriser is not None
     drawn: list[PickedMolecule] = []
+    gain = np.zeros(0)
     if molecules and reads_smiles:
-        drawn = picked_molecules(predictor or load_quietly(folder), list(dict.fromkeys(shown.smiles))[:DRAWN])
+        predictor = predictor or load_quietly(folder)
+        gain = gain_by_picks(predictor, shown.smiles[:MOST_COMPARED], shown.y[:MOST_COMPARED])
+        most = np.argsort(-gain, kind="stable").tolist() or range(len(shown))
+        drawn = picked_molecules(predictor, list(dict.fromkeys(shown.smiles[row] for row in most))[:DRAWN])
     text = render(
         "run.html",
         "explain",
@@ -72,6 +81,7 @@ def write_run_report(
         scaffolds=scaffold_rows(shown, error) if molecules else [],
         worst=worst_molecules(task, shown, error) if molecules else [],
         picks=[one for one in drawn if one.steps],
+        effect=effect_of_picks(gain, float(np.nanmedian(error))) if gain.size else "",
         molecules=molecules,
         draw=molecule_svg,
         reads_smiles=reads_smiles,
@@ -169,6 +179,37 @@ def row_errors(task: Task, part: HeldOut) -> tuple[Array, str]:
         errors, unit = errors / np.nanstd(part.y, axis=0).clip(min=1e-12), f"{unit} in standard deviations"
     count = known.sum(axis=1)
     return np.where(count > 0, np.where(known, errors, 0).sum(axis=1) / count.clip(min=1), np.nan), unit
+
+
+@torch.no_grad()
+def gain_by_picks(predictor: Predictor, smiles: list[str], y: Array) -> Array:
+    """How much lower the network's error is with its picks than without, per molecule; empty for models without picks.
+
+    Of an ensemble, that of the first member; rows without a label gain nothing.
+    """
+    model, found = predictor.model, predictor.prepare(smiles)
+    if not isinstance(model, SubgraphGNN) or found is None:
+        return np.zeros(0)
+    values: list[list[Array]] = [[], []]
+    for graphs in predictor.prepared_batches(found, predictor.batch_size(None)):
+        selection = model.select(graphs)
+        if not selection.picks:
+            return np.zeros(0)
+        for own, picks in zip(values, (selection.steps(0, 0), selection), strict=True):
+            own.append(answers(model.predict(graphs, picks), predictor.task).cpu().numpy())
+    without, with_picks = (
+        row_errors(predictor.task, HeldOut({}, y, Answer(np.concatenate(one), [])))[0] for one in values
+    )
+    return np.nan_to_num(without - with_picks)
+
+
+def effect_of_picks(gain: Array, typical: float) -> str:
+    """On how many molecules the picks matter: they change the error by more than the typical error."""
+    better, worse = int((gain > typical).sum()), int((gain < -typical).sum())
+    return (
+        f"The network was asked with and without its picks on {len(gain)} of these molecules. By more than the median"
+        f" error of {typical:.3g}, picks lower the error on {better} and raise it on {worse}."
+    )
 
 
 def scaffold_rows(part: HeldOut, error: Array) -> list[dict[str, Any]]:
