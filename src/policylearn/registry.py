@@ -23,7 +23,7 @@ REGISTRIES: list[Registry[Any]] = []
 
 
 class Registry(Mapping[str, Thing]):
-    """A mapping from names to things of one kind, which fills itself from a package when it is asked.
+    """A mapping from names to objects of one kind, filled by importing a package on first use.
 
     Args:
         kind: what the things are, for messages: "policy".

@@ -202,17 +202,17 @@ def test_a_process_leaves_its_group_before_python_ends(monkeypatch: pytest.Monke
     begun, at_end = [], []
     monkeypatch.setattr(processes.distributed, "init_process_group", begun.append)
     monkeypatch.setattr(processes.atexit, "register", at_end.append)
-    processes.join()
+    processes.join_process_group()
     assert not begun, "nobody launched this process"
     monkeypatch.setenv("RANK", "0")
     monkeypatch.setenv("WORLD_SIZE", "2")
-    processes.join()
+    processes.join_process_group()
     assert len(begun) == 1
-    assert at_end == [processes.leave]
+    assert at_end == [processes.leave_process_group]
 
 
 def test_leaving_twice_is_leaving_once(tmp_path: Path) -> None:
     distributed.init_process_group("gloo", init_method=f"file://{tmp_path / 'store'}", rank=0, world_size=1)
-    processes.leave()
+    processes.leave_process_group()
     assert not distributed.is_initialized()
-    processes.leave()
+    processes.leave_process_group()

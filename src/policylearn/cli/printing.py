@@ -70,7 +70,7 @@ def print_table(table: RenderableType, pipe_width: int = PIPE_WIDTH) -> None:
 
 
 def progress_bars(console: Console, *, transient: bool = False, disable: bool = False) -> Progress:
-    """Bars with a title before them and figures behind; `add_bar` adds one."""
+    """Progress bars between a title and figures; `add_bar` adds one."""
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
     return Progress(
@@ -88,5 +88,5 @@ def progress_bars(console: Console, *, transient: bool = False, disable: bool = 
 
 
 def add_bar(progress: Progress, title: str, total: float | None = None) -> TaskID:
-    """A further bar; without a total it only moves."""
+    """Add a bar; without a total it is indeterminate."""
     return progress.add_task(title, total=total, figures="")

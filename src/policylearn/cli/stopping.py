@@ -1,4 +1,4 @@
-"""Signals to stop, answered with what was kept and how to continue, and with an exit code that says so."""
+"""Handle SIGINT and SIGTERM: say what was kept and how to continue, and exit with the code of the signal."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def stop_signals(say_kept: Callable[[], str]) -> Iterator[None]:
     owner = os.getpid()
 
     def stop(number: int, frame: FrameType | None) -> None:
-        if os.getpid() != owner:  # a helper process, which was born with this handler, ends without a word
+        if os.getpid() != owner:  # a forked worker inherits this handler, and exits silently
             raise SystemExit(128 + number)
         raise StoppedError(number)
 

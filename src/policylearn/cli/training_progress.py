@@ -1,4 +1,4 @@
-"""How far a training is: a bar in a terminal, lines elsewhere."""
+"""Progress of a training: a bar in a terminal, lines elsewhere."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files that are whole or absent."""
+"""Write files atomically: complete or not at all."""
 
 from __future__ import annotations
 

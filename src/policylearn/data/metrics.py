@@ -1,4 +1,4 @@
-"""What is reported: the metric of a task, exact over all data."""
+"""The metrics of tasks, computed exactly over all data."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pictures that are whole or absent."""
+"""Write pictures atomically."""
 
 from __future__ import annotations
 

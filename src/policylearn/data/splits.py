@@ -1,4 +1,4 @@
-"""Which graphs are for training, which for choosing and which for reporting."""
+"""Split graphs into training, validation and test parts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Structures: named arrays that a dataset carries beside its graphs (encodings, counts, rings, distances)."""
+"""Structures: named arrays of a dataset besides its graphs (encodings, counts, rings, distances)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a dataset asks for: loss, metric, direction, output width and target scaling."""
+"""The task of a dataset: loss, metric, output width and target scaling."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where processes that prepare molecules come from.
+"""Start the processes that prepare molecules.
 
 A server without threads is forked where there is one: a process with torch's threads cannot be forked safely. Nothing
 is imported here that takes time, so that the server can be started first of all.
@@ -14,7 +14,7 @@ PREPARES = "policylearn.data.preparation"
 
 
 def process_context() -> BaseContext:
-    """How processes are started on this system."""
+    """The start method of worker processes on this system."""
     if "forkserver" not in multiprocessing.get_all_start_methods():
         return multiprocessing.get_context("spawn")
     context = multiprocessing.get_context("forkserver")

@@ -109,7 +109,7 @@ def _all_compiled(encoder: object, twins: Mapping[int, nn.Module]) -> bool:
 
 
 def _why_no_cones(module: SubgraphGNN | LearnedPolicy, twins: Mapping[int, nn.Module]) -> str | None:
-    """What keeps a model or a policy from computing cones alone; None if nothing does."""
+    """Why a model or a policy cannot compute cones alone; None if it can."""
     if type(module) not in (SubgraphGNN, LearnedPolicy):
         return f"{type(module).__name__} may compute something else"
     encoder = module.encoder

@@ -1,4 +1,4 @@
-"""Twins of the layers of one and of two streams: the same weights, made in one compiled step.
+"""Compiled twins of the single-stream and two-stream layers, which share their weights.
 
 Where the tensors at hand do not allow for it (a device, a precision or widths that the loops do not know, a single row
 for a batch norm, fixed statistics with gradients) a twin runs the layer's own forward pass.
@@ -77,7 +77,7 @@ def has_hooks(module: nn.Module) -> bool:
 
 
 def why_not(layer: Layer) -> str | None:
-    """What keeps a layer from having a twin; None if nothing does.
+    """Why a layer cannot be compiled; None if it can.
 
     Classes must be known exactly: one made from a class that is known may compute something else.
     """

@@ -1,4 +1,4 @@
-"""Memory that one step leaves for the next, in training and in predictions on tables."""
+"""Keep freed memory for the next step, in training and in predictions on tables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""All that training, prediction, studies and the command know of a model."""
+"""The interface of models: all that training, prediction and the command use of them."""
 
 from __future__ import annotations
 

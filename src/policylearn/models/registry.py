@@ -24,7 +24,7 @@ TransformSpec = tuple[str, Mapping[str, Any]]
 
 @dataclass(frozen=True)
 class Inputs:
-    """What the data gives and the task wants; what a system is built for besides its own settings.
+    """What a system is built from besides its settings: the features of the data and the outputs of the task.
 
     Args:
         node_features: what nodes come with.

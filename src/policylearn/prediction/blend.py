@@ -50,11 +50,11 @@ class Blend:
         return (self.trees,) if self.kernel is None else (self.kernel, self.trees)
 
     def answer(self, network: Array, graphs: PackedGraphs) -> Array:
-        """What all say of molecules together, ``(G, outputs)``."""
+        """The blended predictions for molecules, ``(G, outputs)``."""
         return self.mix({NETWORK: network} | {model.name: model.predict(graphs) for model in self.models})
 
     def mix(self, values: Mapping[str, Array]) -> Array:
-        """The answers by name, each with its share, ``(G, outputs)``."""
+        """The weighted mean of predictions by model name, ``(G, outputs)``."""
         total = sum(np.array(self.shares[name]) * one for name, one in values.items())
         return np.asarray(total).astype(values[NETWORK].dtype)
 
@@ -81,9 +81,9 @@ class Blend:
 
 @dataclass(frozen=True)
 class FittedBlend:
-    """A blend that has just been fitted, with what all say together, by part, and each alone, by part and name.
+    """A fitted blend with its predictions by part, and those of each model alone by part and name.
 
-    ``left_out`` is what the kernel says of each training and validation row from all others; None without a kernel.
+    ``left_out`` are the kernel model's leave-one-out predictions for training and validation rows; None without it.
     """
 
     model: Blend

@@ -38,7 +38,7 @@ def find_distances(
 ) -> MoleculeDistances | None:
     """The distances of a run on molecules; None where it has learned from other graphs, or predicts atoms.
 
-    ``left_out`` is what the kernel model says of each training and validation row from all others; None without one.
+    ``left_out`` are the kernel model's leave-one-out predictions for training and validation rows; None without one.
     """
     if facts.featuriser is None or facts.task.level != "graph":
         return None

@@ -1,4 +1,4 @@
-"""The validation and test rows of a run with what it says of them: in memory, and as ``predictions.csv``."""
+"""The validation and test rows of a run with its predictions: in memory, and as ``predictions.csv``."""
 
 from __future__ import annotations
 

@@ -104,7 +104,7 @@ class KernelModel:
 def fit_kernel_model(task: Task, graphs: PackedGraphs, rows: Array, *, seed: int = 0) -> tuple[KernelModel, Array]:
     """Fit the processes to some rows of molecules with fingerprints, descriptors and targets.
 
-    Gives the model, and what it says of each row from all others, ``(rows, outputs)``. The seed is that of the choice
+    Gives the model, and its leave-one-out predictions for the rows, ``(rows, outputs)``. The seed is that of the choice
     of rows for the hyperparameters.
     """
     counts, descriptors = (one[rows] for one in molecule_features(graphs))

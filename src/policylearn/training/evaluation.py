@@ -115,7 +115,7 @@ def torch_threads(count: int) -> Iterator[None]:
 
 
 def answers(output: Tensor, task: Task) -> Tensor:
-    """Raw outputs as a user wants them: numbers in the data's units, or probabilities, ``(R, outputs)``."""
+    """Convert raw outputs to numbers in the data's units, or to probabilities, ``(R, outputs)``."""
     if task.kind == "classes":
         return output.softmax(dim=1)
     return output.sigmoid() if task.kind == "binary" else task.unscale(output)

@@ -44,7 +44,7 @@ def run_folder(path: str | Path) -> Iterator[Path]:
             with zipfile.ZipFile(path) as archive:
                 unpack(path, archive, Path(name))
         except (zipfile.BadZipFile, EOFError) as error:
-            raise RunError(f"{path}: is no whole packed run ({error}); copy it or pack it again") from None
+            raise RunError(f"{path}: is no whole packed model ({error}); copy it or pack it again") from None
         yield Path(name)
 
 

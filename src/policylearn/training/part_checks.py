@@ -1,4 +1,4 @@
-"""What the parts of a split can tell, looked at before training: a part of one class has no ROC-AUC."""
+"""Check the parts of a split before training: anything to learn, and a metric that can be computed."""
 
 from __future__ import annotations
 

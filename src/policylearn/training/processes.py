@@ -46,7 +46,7 @@ def is_first_process() -> bool:
 
 
 def note(text: str) -> None:
-    """Say it once for all processes: the command prints it, Python shows it as a warning."""
+    """Warn once for all processes; the command prints the text as a note."""
     if is_first_process():
         warnings.warn(text, RunNote, stacklevel=3)
 
@@ -57,16 +57,16 @@ def several_processes() -> bool:
 
 
 def join_process_group() -> None:
-    """Meet the other processes of a launcher, once; from then on, one that ends is noticed by all."""
+    """Join the process group of a launcher, once; from then on, all notice when a process ends."""
     if launched() is not None and not distributed.is_initialized():
         distributed.init_process_group("cpu:gloo,cuda:nccl" if torch.cuda.is_available() else "gloo")
         atexit.register(leave_process_group)
 
 
 def leave_process_group() -> None:
-    """Part from the other processes before Python ends.
+    """Leave the process group before Python exits.
 
-    Threads of a group that nobody ended hold on to tensors, and now and then abort a process that had all done.
+    Threads of a group that was not destroyed hold tensors, and sometimes abort a process that has finished.
     """
     if distributed.is_initialized():
         distributed.destroy_process_group()
@@ -81,7 +81,7 @@ def broadcast_from_first(value: Any) -> Any:
 
 
 def on_first_process(decide: Callable[[], Decided]) -> Decided:
-    """What the first process finds, such as in the run folder, known to all; where it raises a `RunError`, all do."""
+    """Decide on the first process, such as what a run folder holds, and tell all; all raise its `RunError`."""
     if launched() is None:
         return decide()
     found: Decided | RunError | None = None

@@ -1,4 +1,4 @@
-"""The folder of a run while it is made: removed where nothing came of it, continued by the same run alone."""
+"""Create or resume a run folder; remove it again where training fails before anything was saved."""
 
 from __future__ import annotations
 
