@@ -263,6 +263,6 @@ def describe_coverage(outcomes: Sequence[Outcome]) -> str:
     kind, level = known[0][0], known[0][1].level
     if math.isinf(size):
         needed = math.ceil(level / (1 - level) - 1e-9)  # so that the rank asked for exists
-        return f"no {level:.0%} intervals: validation has too few labels, which must be {needed} or more"
+        return f"no {level:.0%} intervals: they need {needed} labels or more in the validation part"
     things = f"intervals of mean width {size:.3g}" if kind == "interval" else f"sets of {size:.2f} labels"
     return f"{level:.0%} {things} (calibrated on valid) held {share:.1%} of {labels:,} labels of the test part"
