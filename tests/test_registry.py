@@ -49,3 +49,8 @@ def test_a_file_that_failed_is_tried_again(things: registry.Registry[str], tmp_p
         file.write_text("raise KeyError('broken')")
         with pytest.raises(KeyError):
             registry.import_file(file)
+
+
+def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with raises_naming(ValueError, "missing.py", "no such file"):
+        registry.import_file(tmp_path / "missing.py")

@@ -1,7 +1,6 @@
 """A bag rule of your own: a copy marks the picked node by one and its neighbours by a share."""
 
 from dataclasses import replace
-from typing import ClassVar
 
 import torch
 
@@ -14,8 +13,6 @@ class MarkNeighbours(Settings, frozen=True):
 
     share: float = 0.5
     """The mark of a neighbour."""
-
-    shares_edges: ClassVar[bool] = True  # all copies have the edges of their graph
 
     def __call__(
         self, graphs: Graphs, selection: Selection, *, dtype: torch.dtype = torch.float32, unmarked: bool = True

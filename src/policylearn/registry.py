@@ -41,7 +41,7 @@ class Registry(Mapping[str, Thing]):
     def register(self, name: str, thing: Thing) -> Thing:
         """Make a thing known under a name; returns the thing."""
         if name in self._things:
-            raise self.error(f"there is a {self.kind} '{name}' already; give this one another name")
+            raise self.error(f"the name '{name}' is taken by another {self.kind}; give this one another name")
         self._things[name] = thing
         return thing
 
@@ -93,12 +93,14 @@ def import_file(path: str | Path) -> None:
     A registry that the file adds to is filled at once: a name that a built-in thing has is refused.
     """
     path = Path(path).resolve()
+    if not path.is_file():
+        raise ValueError(f"{path}: there is no such file; give the path of a .py that registers your own parts")
     name = f"{PLUGIN}{path.stem}_{zlib.crc32(str(path).encode()):08x}"
     if name in sys.modules:
         return
     spec = importlib.util.spec_from_file_location(name, path)
-    if spec is None or spec.loader is None or not path.is_file():
-        raise ValueError(f"{path}: is no Python file; give the path of a .py that registers your own parts")
+    if spec is None or spec.loader is None:
+        raise ValueError(f"{path}: is not a Python file; give the path of a .py that registers your own parts")
     module = sys.modules[name] = importlib.util.module_from_spec(spec)
     before = {id(registry): set(registry._things) for registry in REGISTRIES}
     try:

@@ -155,3 +155,13 @@ def test_gradients_through_marks_reach_ego_nets_and_are_refused_where_nothing_is
         delete_nodes(GRAPHS, selection)
     with raises_naming(ValueError, "mark=True"):
         EgoNets(hops=1, mark=False)(GRAPHS, selection)
+
+
+def test_copies_can_lose_edges() -> None:
+    bag = mark_nodes(GRAPHS, Selection(torch.tensor([[1, 4]])))
+    before = bag.row_adjacency
+    kept = (bag.slot[before.source] == 0) | (bag.root[before.source] == bag.node[before.source])
+    fewer = bag.keep_edges(kept)
+    assert not fewer.shares_edges
+    assert rows(fewer) == rows(bag)
+    assert edges(fewer) == [one for one in edges(bag) if one[0] in (0, 2) or one[1] in (1, 4)]

@@ -82,6 +82,15 @@ def test_a_fault_of_the_program_keeps_its_traceback(monkeypatch: pytest.MonkeyPa
         main(["datasets"])
 
 
+def test_ctrl_c_ends_in_one_line(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    def interrupted(root: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(datasets, "list_datasets", interrupted)
+    assert main(["datasets"]) == 130
+    assert capsys.readouterr().err.count("\n") == 1
+
+
 OLD_RUN = Path(__file__).parents[1] / "prediction" / "runs_of_0_1" / "full"
 LATER = ("torch_geometric", "lightning", "torchmetrics", "torch._dynamo", "pandas", "networkx", "sklearn", "matplotlib")
 """What takes seconds to import and is not needed to begin."""

@@ -75,10 +75,18 @@ def test_an_interval_that_cannot_be_calibrated_is_empty(tmp_path: Path, capsys: 
     parts = ["train"] * 30 + ["valid"] * 2 + ["test"] * 8
     table = write(tmp_path / "m.csv", ["smiles", "y", "part"], list(zip(smiles[:40], values[:40], parts, strict=True)))
     assert train(table, tmp_path / "run", "--target", "y", "--data.split_column", "part") == 0
-    assert "9 or more" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "9 labels" in said
+    assert "--interval 0.6" in said
     assert main(["predict", str(tmp_path / "run"), str(table), "-o", str(tmp_path / "out.csv")]) == 0
+    assert "--interval 0.6" in capsys.readouterr().err
     assert set(column(tmp_path / "out.csv", "lower_y")) == {""}
     assert "inf" not in (tmp_path / "out.csv").read_text()
+    page = tmp_path / "page.html"
+    assert main(["explain", str(tmp_path / "run"), str(table), "-o", str(page)]) == 0
+    assert "-inf" not in page.read_text()
+    assert main(["report", str(tmp_path / "run")]) == 0
+    assert "none: too few labels" in (tmp_path / "run" / "report.html").read_text()
 
 
 def test_large_offsets_keep_their_digits(tmp_path: Path) -> None:

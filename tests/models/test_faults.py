@@ -68,3 +68,12 @@ def test_convolutions_that_ignore_edge_features_say_so(conv: str, reads: bool) -
     if not reads:
         with pytest.warns(RunNote, match=f"'{conv}'"):
             build_model(settings=settings, inputs=with_edges)
+
+
+@pytest.mark.parametrize(("policy", "used"), [("none", False), ("random", True)])
+def test_a_bag_rule_without_picks_is_warned_of(policy: str, used: bool) -> None:
+    settings = {"selection": {"name": policy}, "bag": {"rule": "ego"}, "prediction": {"channels": 8}}
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        build_model(settings=settings)
+    assert [("'ego'" in str(one.message)) for one in said if one.category is RunNote] == [True] * (not used)

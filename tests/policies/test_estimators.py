@@ -11,8 +11,10 @@ from torch import Tensor
 
 from policylearn.bags import Graphs, Members, Selection
 from policylearn.models import SubgraphGNN
-from policylearn.policies import Evidence, LearnedPolicy, Reinforce, StraightThrough
+from policylearn.policies import ESTIMATORS, Evidence, LearnedPolicy, LearnedSettings, Reinforce, StraightThrough
 from policylearn.policies.estimators.reinforce import RIDGE, advantages, residuals
+from policylearn.settings import ConfigError, Settings
+from tests.errors import raises_naming
 from tests.graphs import batch_of, data_of, molecules, repeated, small_model
 
 
@@ -175,3 +177,12 @@ def test_each_estimator_moves_the_selection_network(mode: str, norm: str, estima
     model = small_model(picks=3, estimator=estimator, mode=mode, norm=norm, **own).train()
     model.objective(batch_of(*molecules(8)), torch.randn(8, 1), squared).loss.backward()
     assert max(float(w.grad.abs().max()) for w in policy_weights(model)) > 1e-6
+
+
+def test_a_setting_that_the_policy_has_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Clash(Settings, frozen=True):
+        picks: float = 0.5
+
+    monkeypatch.setitem(ESTIMATORS._things, "clash", Clash)
+    with raises_naming(ConfigError, "'clash'", "'picks'"):
+        LearnedSettings.read({"estimator": "clash"}, "selection.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -99,6 +100,10 @@ def test_it_is_read_back_as_it_was_written(tmp_path: Path) -> None:
     found = Calibration(
         "interval", (0.5, 0.9), ((1.5, 2.0), (math.inf, 3.0)), (1.0, 0.5), (5, 9), Coverage(0.9, 0.8, 7, 2)
     )
+    assert found.bounded_levels() == (0.5, 0.9), "of the second target"
+    unbounded = replace(found, quantiles=((1.5, 2.0), (math.inf, math.inf)))
+    assert unbounded.bounded_levels() == (0.5,)
+    assert replace(unbounded, kind="set").bounded_levels() == (0.5, 0.9)
     found.save(tmp_path)
     assert Calibration.load(tmp_path) == found
     assert Calibration.load(tmp_path / "elsewhere") is None

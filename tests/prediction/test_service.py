@@ -11,6 +11,7 @@ import socket
 import threading
 import time
 from collections.abc import Iterator
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -137,6 +138,7 @@ def test_other_pages(run: Path) -> None:
     assert "/predict" in docs.text
     assert "http" not in docs.text.replace("HTTPValidationError", "")
     assert "/predict" in schema.json()["paths"]
+    assert schema.json()["info"]["version"] == version("policylearn")
     assert nothing.status_code == 404
 
 

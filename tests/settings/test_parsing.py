@@ -19,7 +19,8 @@ REFUSED = {
     "fit:": ("'fit'", "None"),
     "system:\nchannels: 4": ("'system'", "None"),
     "optim: {selection_learning_rate: high}": ("'optim.selection_learning_rate'", "high"),
-    "grid: 3": ("'grid'", "3"),
+    "grid: 3": ("'grid'", "mapping", "3"),
+    "data: {transforms: walk_encoding}": ("'data.transforms'", "mapping", "walk_encoding"),
     "[1]": ("list",),
     "a: [": ("YAML",),
     "selction: {}": ("'selction'", "'selection'"),
@@ -99,3 +100,5 @@ def test_a_group_and_its_settings_are_merged_or_refused() -> None:
     assert inner == {"picks": 3}
     with pytest.raises(ConfigError):
         nested({"selection": "learned", "selection.mode": "paper"})
+    with raises_naming(ConfigError, "'data.transforms'", "{walk_encoding: ...}"):
+        nested({"data.transforms": "descriptors", "data.transforms.walk_encoding": {}})

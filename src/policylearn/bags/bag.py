@@ -6,7 +6,7 @@ have the edges of the graph itself, they share one adjacency and the copies of a
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import torch
@@ -137,6 +137,17 @@ class Bag:
     def spread(self, nodes: Tensor) -> Tensor:
         """Give each row its node's own values, ``(N, C) -> (R, C)``."""
         return torch.repeat_interleave(nodes, self.rows_per_node, dim=0, output_size=self.num_rows)
+
+    def keep_edges(self, kept: Tensor) -> Bag:
+        """The same copies without some of their edges.
+
+        Shapes:
+            kept booleans, one per edge of `row_adjacency`.
+        """
+        rows = self.row_adjacency
+        edge = kept.nonzero().squeeze(1)
+        fewer = rows.induced(rows.source[edge], rows.target[edge], edge, self.num_rows)
+        return replace(self, adjacency=fewer, width=None, own_copy=self.copy)
 
     def first_copies(self, rows: Tensor, copies: int) -> Tensor:
         """The rows of the first copies of each graph alone, ``(R, C) -> (R', C)``."""

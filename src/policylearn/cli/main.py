@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from importlib.metadata import version
+from signal import SIGINT
 from types import TracebackType
 from typing import Any
 
@@ -15,7 +16,7 @@ from policylearn.cli.registry import VERBS
 from policylearn.registry import import_file
 from policylearn.wording import hint
 
-BAD_INPUT = 2
+BAD_INPUT, STOPPED = 2, 128 + SIGINT
 PLUGIN, PLUGINS = "--plugin", "POLICYLEARN_PLUGINS"
 SETTINGS, WORDS = "settings", "words"
 """Parameters of a verb that take settings of a run given as options (``--fit.epochs 3``), and all words as given."""
@@ -50,6 +51,9 @@ def run_command(
         command, bound, ignored = app.parse_args(words, exit_on_error=False, print_error=False)
         more = {key: value for key, value in {SETTINGS: settings, WORDS: given}.items() if key in ignored}
         return command(*bound.args, **bound.kwargs, **more) or 0
+    except KeyboardInterrupt:
+        sys.stderr.write("stopped by SIGINT\n")
+        return STOPPED
     except UnusedCliTokensError as error:
         complaint = f"unexpected argument '{(error.unused_tokens or [''])[0]}'; see --help"
     except MissingArgumentError as error:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from itertools import islice
 from pathlib import Path
 
+import numpy as np
+
 from policylearn.data.atomic import write_text
 from policylearn.data.convert import open_rows
 from policylearn.explain.molecules import picked_molecules
@@ -63,6 +65,7 @@ def write_explanation(
         title=f"{source.name}: {', '.join(predictor.task.targets)}",
         run=str(predictor.run.folder),
         rows=sorted(shown, key=lambda row: row["line"]),
+        picks=any(one.steps for one in molecules),
         more=most if len(taken) > most else 0,
     )
     write_text(path, text)
@@ -75,7 +78,8 @@ def uncertainty_text(predictor: Predictor, answer: Answer, row: int) -> str:
     if answer.lower is not None and answer.upper is not None:
         whose = [f"{target}: " if len(task.targets) > 1 else "" for target in task.targets]
         ends = zip(whose, answer.lower[row], answer.upper[row], strict=True)
-        parts.append("90 % interval: " + ", ".join(f"{name}{low:.4g} to {high:.4g}" for name, low, high in ends))
+        bounded = [f"{name}{low:.4g} to {high:.4g}" for name, low, high in ends if np.isfinite(high - low)]
+        parts.append("90 % interval: " + (", ".join(bounded) or "none, the run has too few validation labels"))
     if answer.labels is not None:
         sets = [" or ".join(label_names(task, fits)) or "unlike any label" for fits in answer.labels[row]]
         named = zip(task.targets, sets, strict=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -53,6 +54,8 @@ def write_run_report(
     task = runs[0].facts.task
     parts = read_held_out(folder, task) if parts is None else parts
     shown = parts.get("test") or parts["valid"]
+    if shown.answer.lower is not None and not np.isfinite(shown.answer.lower).any():
+        shown = replace(shown, answer=replace(shown.answer, lower=None, upper=None))
     error, unit = row_errors(task, shown)
     molecules, reads_smiles = bool(shown.smiles), runs[0].facts.featuriser is not None
     drawn: list[PickedMolecule] = []
@@ -229,11 +232,18 @@ def worst_molecules(task: Task, part: HeldOut, error: Array) -> list[dict[str, s
     return [
         {
             "smiles": part.smiles[row],
-            "truth": ", ".join(target_text(task, at, value) or "-" for at, value in enumerate(part.y[row])),
+            "truth": ", ".join(truth_text(task, at, value) for at, value in enumerate(part.y[row])),
             "said": prediction_text(task, part.answer.values[row]),
         }
         for row in order
     ]
+
+
+def truth_text(task: Task, target: int, value: float) -> str:
+    """A true value in words."""
+    if task.kind == "regression" and value == value:
+        return f"{value:.6g}"
+    return target_text(task, target, value) or "-"
 
 
 def prediction_text(task: Task, values: Array) -> str:

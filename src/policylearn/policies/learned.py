@@ -211,6 +211,10 @@ class LearnedSettings(PickSettings, frozen=True):
         """See `PolicySettings`; what is not declared here belongs to the estimator."""
         name = str(content.get("estimator", "reinforce"))
         kind = ESTIMATORS[name]
+        for key in {*kind.__struct_fields__} & {*cls.__struct_fields__}:
+            raise ConfigError(
+                f"the estimator '{name}' has a setting '{key}', which the learned policy has too; rename it"
+            )
         of_estimator = {key: value for key, value in content.items() if key in kind.__struct_fields__}
         for key in content.keys() - of_estimator.keys() - {*cls.__struct_fields__}:
             owners = [other for other, one in ESTIMATORS.items() if key in one.__struct_fields__]

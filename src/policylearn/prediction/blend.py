@@ -27,6 +27,7 @@ NETWORK = "network"
 ALONE = {NETWORK: "network", KernelModel.name: "kernel model", TreeModel.name: "boosted trees"}
 """What the models are called."""
 FEWEST_ROWS = 20
+"""Training rows with a target that the kernel model and the trees need."""
 PRIOR_WEIGHT = 40
 """Weight of the prior of the shares: one over the variance of a share about it."""
 PRIORS = {

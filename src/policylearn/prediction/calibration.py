@@ -90,6 +90,12 @@ class Calibration:
             half = np.where(near.far[:, None], np.maximum(half, self.blind[at]), half)
         return replace(answer, lower=(values - half).astype(values.dtype), upper=(values + half).astype(values.dtype))
 
+    def bounded_levels(self) -> tuple[float, ...]:
+        """The levels with finite intervals for any target; with few validation labels, high ones have none."""
+        if self.kind == "set":
+            return self.levels
+        return tuple(level for level, row in zip(self.levels, self.quantiles, strict=True) if min(row) < math.inf)
+
     def save(self, folder: Path) -> None:
         """Write it into a run folder; an infinite quantile is ``null`` there."""
         content = asdict(self)

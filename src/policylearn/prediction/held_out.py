@@ -109,6 +109,8 @@ def read_held_out(folder: Path, task: Task) -> dict[str, HeldOut]:
             near = Nearness(similarity, unseen, np.array([bool(cell) for cell in columns["warning"]]))
         about = {name: list(columns[name]) for name in header[:begin]}
         y = numbers([columns[name] for name in truth], labels)
+        if lower is not None and upper is not None:  # an infinite bound is an empty cell
+            lower, upper = np.where(np.isnan(lower), -np.inf, lower), np.where(np.isnan(upper), np.inf, upper)
         answer = Answer(numbers([columns[name] for name in values]), [], None, lower, upper, near=near)
         found[part] = HeldOut(about, y, answer)
     return found

@@ -94,7 +94,9 @@ def figures(folder: Path, runs: Sequence[Run], parts: Mapping[str, HeldOut]) -> 
     calibration = Calibration.load(folder)
     if calibration is not None and calibration.coverage is not None:
         things, covered = "intervals" if calibration.kind == "interval" else "sets of labels", calibration.coverage
-        yield f"{covered.level:.0%} {things}", f"held {covered.share:.1%} of {covered.labels:,} test labels"
+        held = f"held {covered.share:.1%} of {covered.labels:,} test labels"
+        bounded = covered.level in calibration.bounded_levels()
+        yield f"{covered.level:.0%} {things}", held if bounded else "none: too few labels in the validation part"
 
 
 def metric_interval(task: Task, part: HeldOut) -> tuple[float, float] | None:

@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import asdict, dataclass
 from html import escape
+from importlib.metadata import version
 from typing import Any
 
 from fastapi import FastAPI, HTTPException, Request
@@ -112,7 +113,7 @@ def make_app(predictor: Predictor, limits: Limits | None = None, hosts: Sequence
                 worker.cancel()
                 await asyncio.gather(worker, return_exceptions=True)
 
-    app = FastAPI(title="policylearn", lifespan=lifespan, docs_url=None, redoc_url=None)
+    app = FastAPI(title="policylearn", version=version("policylearn"), lifespan=lifespan, docs_url=None, redoc_url=None)
     app.add_middleware(TrustedHostMiddleware, allowed_hosts=list(hosts), www_redirect=False)
 
     @app.exception_handler(RequestValidationError)

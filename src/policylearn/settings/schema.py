@@ -109,8 +109,16 @@ def read_value(kind: Any, value: Any, name: str) -> Any:
         return msgspec.convert(value, kind, strict=False)
     except msgspec.ValidationError as error:
         choices = choices_of(kind)
-        need = f"must be one of {', '.join(choices)}" if choices else str(error).replace("`", "").lower()
+        need = f"must be one of {', '.join(choices)}" if choices else in_words(str(error))
         raise ConfigError(f"'{name}': {need} (got {value!r})") from None
+
+
+def in_words(complaint: str) -> str:
+    """A complaint of msgspec in the words of a YAML file."""
+    plain_words = complaint.replace("`", "").lower()
+    for json_word, word in (("object", "a mapping such as {name: value}"), ("array", "a list such as [a, b]")):
+        plain_words = plain_words.replace(f"expected {json_word}", f"expected {word}")
+    return plain_words
 
 
 def nested(settings: Mapping[str, Any]) -> dict[str, Any]:
@@ -122,7 +130,10 @@ def nested(settings: Mapping[str, Any]) -> dict[str, Any]:
         for depth, group in enumerate(groups, start=1):
             place = place.setdefault(group, {})
             if not isinstance(place, dict):
-                raise ConfigError(f"'{'.'.join(groups[:depth])}' is given as a value, and '{key}' beside it; give one")
+                above, below = ".".join(groups[:depth]), ".".join([*groups[depth:], name])
+                raise ConfigError(
+                    f"'{above}' must be a mapping, such as {{{below}: ...}}, since '{key}' is set as well"
+                )
         under = place.get(name)
         both = merged(under if isinstance(under, dict) else {}, value) if isinstance(value, Mapping) else value
         place[name] = both

@@ -22,4 +22,4 @@ def pack(run: Path, /, *, output: OutputPath = Path("model.plm")) -> None:
     from policylearn.prediction.pack import pack_run
 
     files = pack_run(run, output)
-    say(f"wrote {output}: {len(files)} files, {output.stat().st_size / 1e6:.1f} MB, loaded once")
+    say(f"wrote {output}: {len(files)} files, {output.stat().st_size / 1e6:.1f} MB; it loads")

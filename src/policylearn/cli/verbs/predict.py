@@ -70,6 +70,7 @@ def predict(
 
         start_server()  # now, while this process imports torch
 
+    from policylearn.prediction.calibration import LEVELS
     from policylearn.prediction.predictor import BatchWarning, load
     from policylearn.prediction.table_writer import PredictOptions, predict_table, usual_workers
 
@@ -79,6 +80,11 @@ def predict(
         predictor = load(run)
     for warning in caught:
         warn(str(warning.message), console)
+    calibration = predictor.calibration
+    bounded = None if calibration is None else calibration.bounded_levels()
+    if bounded is not None and interval in LEVELS and interval not in bounded:
+        way_out = f"; --interval {max(bounded):g} is the highest level with bounds" if bounded else ""
+        warn(f"no {interval:.0%} intervals: the run has too few validation labels{way_out}", console)
     used = workers or (ALL_CORES if ray else usual_workers(predictor, available_cores()))
     options = PredictOptions(batch_size, picks, interval, used)
     kept = "finished parts are kept; call the same command again" if ray else "nothing was written"

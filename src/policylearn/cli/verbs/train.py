@@ -222,7 +222,7 @@ def print_summary(
     """The table at the end, the coverage of intervals, and the folder."""
     from rich.console import Console
 
-    from policylearn.prediction.blend import ALONE
+    from policylearn.prediction.blend import ALONE, FEWEST_ROWS
     from policylearn.training.runs import label_of
 
     def figure(value: float | None, digits: int = 4) -> str:
@@ -236,11 +236,15 @@ def print_summary(
     rows: list[tuple[str, ...]] = [(metric, *figures, *epochs, f"{sum(metrics['parameters'].values()):,}")]
     for name, found in metrics.get("alone", {}).items():
         rows.append((f"  {ALONE[name]} alone", figure(found.get("valid")), figure(found.get("test")), *[""] * 4))
-    console.print(make_table(headings, rows, f"{source.dataset.name}, {label_of(config)}", numbers=True))
+    label = label_of(config)
+    title = f"{source.dataset.name}, {'no picks' if label == 'none' else label}"
+    console.print(make_table(headings, rows, title, numbers=True))
     shares = {name: sum(own) / len(own) for name, own in metrics.get("shares", {}).items()}
     if shares:
         shown = ", ".join(f"{ALONE[name]} {share:.0%}" for name, share in shares.items())
         say(f"shares in predictions: {shown}", console)
+    elif config.data.transforms.get("fingerprint") is not None:
+        say(f"no kernel model and boosted trees: they need {FEWEST_ROWS} training rows per target", console)
     for group, found in metrics.get("groups", {}).items():
         place = f"{config.data.group_column} {group or '(empty)'}"
         say(f"test {metric} where {place}: {figure(found['metric'])} ({found['rows']:,} rows)", console)
@@ -263,6 +267,11 @@ def describe_coverage(outcomes: Sequence[Outcome]) -> str:
     kind, level = known[0][0], known[0][1].level
     if math.isinf(size):
         needed = math.ceil(level / (1 - level) - 1e-9)  # so that the rank asked for exists
-        return f"no {level:.0%} intervals: validation has too few labels, which must be {needed} or more"
+        bounded = set.intersection(*(set(found.bounded_levels()) for found in calibrations if found is not None))
+        need = f"they need {needed} labels or more in the validation part"
+        if level in bounded:
+            return f"{level:.0%} intervals for some targets only: {need}"
+        way_out = f"; 'predict --interval {max(bounded):g}' has some" if bounded else ""
+        return f"no {level:.0%} intervals: {need}{way_out}"
     things = f"intervals of mean width {size:.3g}" if kind == "interval" else f"sets of {size:.2f} labels"
     return f"{level:.0%} {things} (calibrated on valid) held {share:.1%} of {labels:,} labels of the test part"

@@ -71,4 +71,4 @@ def raise_first(source: str, dropped: list[DroppedRow]) -> None:
         first, *others = dropped
         named = ", ".join(str(row.line) for row in others[:SHOWN_ROWS]) + ", ..." * (len(others) > SHOWN_ROWS)
         more = f" ({len(others)} more bad rows: lines {named})" if others else ""
-        raise DataError(f"{source}, {first}; on_error='skip' leaves bad rows out{more}")
+        raise DataError(f"{source}, {first}; --on-error skip (in Python on_error='skip') leaves bad rows out{more}")

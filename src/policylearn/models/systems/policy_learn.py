@@ -10,7 +10,7 @@ import warnings
 from collections.abc import Mapping
 from typing import Any
 
-from policylearn.bags import RULES, BagRule
+from policylearn.bags import RULES, BagRule, MarkNodes
 from policylearn.models.registry import FindPreset, Inputs, System, register
 from policylearn.models.subgraph_gnn import STREAMED_ROWS, SubgraphGNN
 from policylearn.nn.encoders import NetworkConfig, single_stream_encoder, two_stream_encoder
@@ -79,6 +79,8 @@ def build(settings: PolicyLearnSettings, inputs: Inputs) -> SubgraphGNN:
     rule: BagRule = read_rule(settings.bag)[1]
     _warn_of_unread_edges(network, inputs)
     marks_nothing = policy.copies(MANY_PICKS) == 0
+    if marks_nothing and rule != MarkNodes():
+        _warn_of_unused_rule(name, settings.bag)
     encoder = single_stream_encoder if marks_nothing else two_stream_encoder
     both = settings.readout == "both" and inputs.level == "graph"  # a task of nodes pools none
     width = 2 * network.channels if both else network.channels
@@ -117,6 +119,15 @@ def _warn_of_unread_edges(network: NetworkConfig, inputs: Inputs) -> None:
             RunNote,
             stacklevel=3,
         )
+
+
+def _warn_of_unused_rule(policy: str, bag: Mapping[str, Any]) -> None:
+    warnings.warn(
+        f"the policy '{policy}' makes no marked copies, so the bag rule '{bag.get('rule')}' has no effect; choose a"
+        " policy that picks nodes, such as --policy learned",
+        RunNote,
+        stacklevel=3,
+    )
 
 
 def label(settings: PolicyLearnSettings) -> str:
