@@ -88,32 +88,16 @@ def single(graph: PackedGraphs, caller: str) -> Array:
 
 
 def random_regular(nodes: int, degree: int, count: int, generator: np.random.Generator) -> Array:
-    """Undirected edges of random regular graphs, all drawn side by side (Steger and Wormald, 1999).
-
-    Edge after edge joins two nodes that are not joined yet, with probability in proportion to the product of the
-    degrees that they still lack; a graph that gets stuck is restarted.
+    """Undirected edges of random regular graphs (Steger and Wormald, 1999).
 
     Shapes:
         result ``(2, count, nodes * degree / 2)``.
     """
+    import networkx as nx
+
     if nodes * degree % 2 or not 0 <= degree < nodes:
         raise DataError(f"no graph has {nodes} nodes of degree {degree}; their product must be even and degree < nodes")
-    ends = np.stack(np.triu_indices(nodes, k=1))  # (2, pairs)
-    edges = np.empty((2, count, nodes * degree // 2), dtype=np.int64)
-    unfinished = np.arange(count)
-    while len(unfinished):
-        lacking = np.full((len(unfinished), nodes), degree)
-        free = np.ones((len(unfinished), ends.shape[1]), dtype=bool)
-        row = np.arange(len(unfinished))
-        stuck = np.zeros(len(unfinished), dtype=bool)
-        for step in range(edges.shape[2]):
-            weight = np.cumsum(lacking[:, ends[0]] * lacking[:, ends[1]] * free, axis=1)
-            stuck |= weight[:, -1] == 0
-            ticket = generator.random(len(row)) * weight[:, -1]
-            pair = (weight > ticket[:, None]).argmax(axis=1)
-            edges[:, unfinished, step] = ends[:, pair]
-            free[row, pair] = False
-            lacking[row, ends[0, pair]] -= 1
-            lacking[row, ends[1, pair]] -= 1
-        unfinished = unfinished[stuck]
+    seeds = generator.integers(2**32, size=count).tolist()
+    drawn = [list(nx.random_regular_graph(degree, nodes, seed).edges) for seed in seeds]
+    edges: Array = np.array(drawn, dtype=np.int64).reshape(count, -1, 2).transpose(2, 0, 1)
     return edges
