@@ -203,7 +203,8 @@ def gain_by_picks(predictor: Predictor, smiles: list[str], y: Array) -> Array:
     without, with_picks = (
         row_errors(predictor.task, HeldOut({}, y, Answer(np.concatenate(one), [])))[0] for one in values
     )
-    return np.nan_to_num(without - with_picks)
+    gain: Array = np.nan_to_num(without - with_picks)
+    return gain
 
 
 def effect_of_picks(gain: Array, typical: float) -> str:
