@@ -10,10 +10,9 @@ from typing import Any, Literal
 
 from lab.settings import selection_of, settings_of
 from policylearn.settings import RunConfig
+from policylearn.settings.run_config import POLICY_LEARN
 from policylearn.training.presets import run_config
 
-POLICY = "policy"
-"""The model of methods that are Policy-learn with some policy; every other name is that of a system."""
 Measure = Literal["metric", "train_ms", "test_ms", "test_ms_deterministic"]
 """What a run gives: the task's metric, or the milliseconds of a training epoch or of a pass over the test graphs."""
 Repeat = Literal["seed", "fold", "round"]
@@ -61,9 +60,9 @@ class Method:
     """One way to look at a graph.
 
     Args:
-        policy: which policy it is; empty for a system.
+        policy: which policy of Policy-learn it is; empty for another system.
         settings: what differs from the settings of that policy or system, by dotted name.
-        model: which system it is, by its name; `policy` for policies.
+        model: which system it is, by its name.
         note: what a reader must know of the published figure, such as a budget that it breaks; empty for nothing.
     """
 
@@ -71,7 +70,7 @@ class Method:
     slug: str
     policy: str = ""
     settings: tuple[tuple[str, Any], ...] = ()
-    model: str = POLICY
+    model: str = POLICY_LEARN
     note: str = ""
 
 
@@ -119,9 +118,8 @@ class Experiment:
     """What is run for a cell; cells of several tables may share one.
 
     Args:
-        policy: ours; empty for a system.
+        policy: of Policy-learn; empty for another system.
         settings: what differs from the paper's settings of that policy.
-        model: the system; `policy` for policies.
     """
 
     dataset: str
@@ -130,7 +128,7 @@ class Experiment:
     target: str | None = None
     settings: tuple[tuple[str, Any], ...] = ()
     measure: Measure = "metric"
-    model: str = POLICY
+    model: str = POLICY_LEARN
 
     @property
     def learns(self) -> bool:
@@ -155,13 +153,11 @@ class Experiment:
 @functools.cache  # a report asks for the same ones over and over, and reading a YAML takes its time
 def paper_config(experiment: Experiment) -> RunConfig:
     """The paper's settings for an experiment."""
-    if experiment.model == POLICY:
-        given: dict[str, Any] = {"selection.name": experiment.policy}
-        picks = "selection.picks"
-    else:
-        given, picks = {"model": experiment.model}, "picks"
+    given: dict[str, Any] = {"model": experiment.model}
+    given |= {"selection.name": experiment.policy} if experiment.policy else {}
+    picks = "selection.picks" if experiment.policy else "picks"
     given |= {picks: experiment.picks} if experiment.picks else {}
-    given |= {} if experiment.target is None else {"data.target": [experiment.target]}
+    given |= {"data.target": [experiment.target]} if experiment.target else {}
     return run_config(experiment.dataset, given | dict(experiment.settings))
 
 

@@ -67,12 +67,13 @@ def has_records(app: App, words: list[str], results: Path) -> bool:
     """Whether every run of a command has its record."""
     from lab.reproduce.plan import plan
     from lab.reproduce.tables import TABLES
+    from lab.reproduce.wish import Wish
     from lab.settings import open_ledger
-    from lab.verbs.reproduce import find_table, wish_of
+    from lab.verbs.reproduce import find_table
 
     _, bound, _ = app.parse_args([VERB, *words], exit_on_error=False, print_error=False)
     ledger = open_ledger(results)
-    jobs = plan(find_table(bound.args[0], TABLES), wish_of(**bound.kwargs))
+    jobs = plan(find_table(bound.args[0], TABLES), bound.kwargs.get("wish") or Wish())
     return all(ledger.find(job) is not None for job in jobs)
 
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING
 
-from cyclopts import Parameter
-
+from lab.reproduce.wish import Wish
 from lab.verbs import verb
-from policylearn.cli.options import Flag, Numbers, Words
+from policylearn.cli.options import Flag
 from policylearn.cli.printing import say
 
 if TYPE_CHECKING:
@@ -16,7 +15,7 @@ if TYPE_CHECKING:
 
     from lab.ledger import JobOutcome, Ledger
     from lab.reproduce.declaration import Table
-    from lab.reproduce.plan import Job, Wish
+    from lab.reproduce.plan import Job
 
 
 @verb("reproduce")
@@ -24,14 +23,8 @@ def reproduce(
     table: str | None = None,
     /,
     *,
+    wish: Wish | None = None,
     report: Flag = False,
-    rows: Words = (),
-    columns: Words = (),
-    seeds: int | None = None,
-    only: Numbers = (),
-    epochs: int | None = None,
-    changes: Annotated[Words, Parameter(name="--set")] = (),
-    estimator: Words = (),
     results: Path = Path("results"),
 ) -> int:
     """Run what is missing of a table of the paper; without a table, list the tables.
@@ -41,14 +34,8 @@ def reproduce(
 
     Args:
         table: which table; none lists them.
+        wish: which part of the table, and how.
         report: write RESULTS.md from the records alone.
-        rows: such as learned-t2 or 'random*'; all by default.
-        columns: such as molesol; all by default.
-        seeds: how many seeds or folds; the paper's number by default.
-        only: these seeds or folds, counted from 0.
-        epochs: of each run; fewer than the paper's are marked in the report.
-        changes: KEY=VALUE, such as selection.tau=0.33.
-        estimator: how learned picks learn, one or several, such as reinforce straight_through.
         results: the folder of the records.
     """
     from rich.console import Console
@@ -62,9 +49,7 @@ def reproduce(
     if table is None and not report:
         return list_tables(ledger)
     if table is not None:
-        wish = wish_of(rows, columns, seeds, only, epochs, changes, estimator)
-        jobs = plan(find_table(table, TABLES), wish)
-        tell(run_with_bars(jobs, ledger, console), ledger)
+        tell(run_with_bars(plan(find_table(table, TABLES), wish or Wish()), ledger, console), ledger)
     if report:
         say(str(write_report(ledger, TABLES)))
     return 0
@@ -79,35 +64,6 @@ def find_table(name: str, tables: tuple[Table, ...]) -> Table:
         way_out = hint(name, known, f"the tables are {', '.join(known)}")
         raise ValueError(f"there is no table '{name}'; {way_out}")
     return known[name]
-
-
-def wish_of(
-    rows: tuple[str, ...] = (),
-    columns: tuple[str, ...] = (),
-    seeds: int | None = None,
-    only: tuple[int, ...] = (),
-    epochs: int | None = None,
-    changes: tuple[str, ...] = (),
-    estimator: tuple[str, ...] = (),
-    **_others: object,
-) -> Wish:
-    """What the options of the verb ask for; those that are not about runs are passed over."""
-    from lab.reproduce.plan import Wish
-
-    return Wish(rows, columns, seeds, only, epochs, dict(map(setting, changes)), estimator)
-
-
-def setting(word: str) -> tuple[str, Any]:
-    """A setting's dotted name and its value."""
-    import yaml
-
-    key, sign, value = word.partition("=")
-    if not sign or not key:
-        raise ValueError(f"--set: '{word}' is no KEY=VALUE; write for example selection.tau=0.33")
-    try:
-        return key, yaml.safe_load(value)
-    except yaml.YAMLError as error:
-        raise ValueError(f"--set: the value of '{word}' cannot be read ({' '.join(str(error).split())})") from error
 
 
 def list_tables(ledger: Ledger) -> int:
