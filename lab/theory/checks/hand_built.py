@@ -8,7 +8,8 @@ import numpy as np
 import torch
 from torch_geometric.data import Batch
 
-from lab.theory.checks.families import MOST_COMPONENTS, SIZES, regular_collection
+from lab.theory.checks.families import SIZES, csl_families, regular_collection
+from lab.theory.checks.random_policies import log_chances
 from lab.theory.checks.record import Measured, check
 from lab.theory.depth import diameters, layers_needed, mark_is_seen
 from lab.theory.separation import covering_model, separation
@@ -23,9 +24,8 @@ from lab.theory.weights import (
 from policylearn.bags import Graphs
 from policylearn.data import PackedGraphs, make_batch
 from policylearn.data.synthetic import csl_members, join, shuffle_nodes, union_family
-from policylearn.data.synthetic.assembly import pack_edges
+from policylearn.data.synthetic.assembly import one_graph
 from policylearn.demo.learning import covered
-from policylearn.nn import segment_log_softmax
 from policylearn.policies import NoPolicy
 
 ORDERS = 5
@@ -52,18 +52,16 @@ def enough_layers() -> Measured:
 def covering() -> Measured:
     """There are weights with which the selection network picks from a new component each step (theorem 2)."""
     generator = np.random.default_rng(0)
-    least, graphs, tried = 1.0, 0, []
-    for n in SIZES:
-        members = csl_members(n)
+    least, graphs, tried = 1.0, 0, {}
+    for n, members, size in csl_families(whole=True):
         layers = int(diameters(members).max())
-        most = min(len(members), MOST_COMPONENTS)
-        for size in range(1, most + 1):
-            family = random_orders(union_family(members, size), ORDERS, generator)
-            least = min(least, *coverages(family, size, layers))
-            graphs += len(family)
-        tried.append(f"n = {n} with l up to {most} and {layers} layers")
+        family = random_orders(union_family(members, size), ORDERS, generator)
+        least = min(least, *coverages(family, size, layers))
+        graphs += len(family)
+        tried[n] = f"n = {n} with l up to {size} and {layers} layers"
     return (
-        f"{'; '.join(tried)}; every class in {ORDERS} random node orders; argmax and draws, mask_selected on and off",
+        f"{'; '.join(tried.values())}; every class in {ORDERS} random node orders; argmax and draws,"
+        " mask_selected on and off",
         f"coverage {least:.1f} in all {graphs:,} graphs and 4 ways each",
         least == 1.0,
     )
@@ -91,24 +89,23 @@ def covering_elsewhere() -> Measured:
 def too_shallow() -> Measured:
     """With one layer less than a component's diameter they do not."""
     generator, torch_generator = np.random.default_rng(0), torch.Generator().manual_seed(0)
-    failing = 0
-    members = [(n, k) for n in SIZES for k in range(len(csl_members(n)))]
-    for n, k in members:
-        parts = csl_members(n)
-        layers = int(diameters(parts)[k]) - 1
+    failing = classes = 0
+    for parts in map(csl_members, SIZES):
         pairs = union_family(parts, 2)
-        holding = np.flatnonzero((pairs.extras["member"].reshape(len(pairs), -1) == k).any(axis=1))
-        graphs = shuffle_nodes(pairs, generator)
-        batch = Graphs.of(make_batch(graphs, np.repeat(holding, 40)))
-        component = torch.from_numpy(graphs.extras["member"].reshape(len(pairs), -1)[np.repeat(holding, 40)]).flatten()
-        with torch.no_grad():
-            roots = covering_policy(2, layers, mask_selected=False)(batch, sample=True, generator=torch_generator).roots
-        twice = component[roots[0]] == component[roots[1]]
-        failing += bool((twice & (component[roots[0]] == k)).any())
+        for k, diameter in enumerate(diameters(parts).tolist()):
+            graphs = shuffle_nodes(pairs, generator)
+            member = graphs.extras["member"].reshape(len(pairs), -1)
+            rows = np.repeat(np.flatnonzero((member == k).any(axis=1)), 40)
+            batch, of_node = Graphs.of(make_batch(graphs, rows)), torch.from_numpy(member[rows]).flatten()
+            policy = covering_policy(2, diameter - 1, mask_selected=False)
+            with torch.no_grad():
+                first, second = of_node[policy(batch, sample=True, generator=torch_generator).roots]
+            failing += bool(((first == k) & (second == k)).any())
+            classes += 1
     return (
-        f"the {len(members)} CSL classes of n = 13, 17, 29, each in pairs with the others, drawn",
-        f"{failing} of {len(members)} classes are picked from twice",
-        failing == len(members),
+        f"the {classes} CSL classes of n = 13, 17, 29, each in pairs with the others, drawn",
+        f"{failing} of {classes} classes are picked from twice",
+        failing == classes,
     )
 
 
@@ -117,17 +114,15 @@ def identification() -> Measured:
     """With T = l, Policy-learn identifies the isomorphism type of any (n, l)-CSL graph (theorem 2)."""
     generator, torch_generator = np.random.default_rng(0), torch.Generator().manual_seed(0)
     holds, tried = True, []
-    for n in SIZES:
-        members = csl_members(n)
-        for size in range(1, min(len(members) - 1, MOST_COMPONENTS) + 1):
-            family = random_orders(union_family(members, size), ORDERS, generator)
-            batch = make_batch(family, np.arange(len(family)))
-            model = covering_model(size, int(diameters(members).max()), 4, torch_generator)
-            with torch.no_grad():
-                (spread, gap), graphs = separation(model(batch), batch.y), Graphs.of(batch)
-                _, unmarked = separation(model.predict(graphs, NoPolicy()(graphs)), batch.y)
-            holds &= gap > 1000 * spread and unmarked < 1e-12
-            tried.append(f"({n}, {size})")
+    for n, members, size in csl_families():
+        family = random_orders(union_family(members, size), ORDERS, generator)
+        batch = make_batch(family, np.arange(len(family)))
+        model = covering_model(size, int(diameters(members).max()), 4, torch_generator)
+        with torch.no_grad():
+            (spread, gap), graphs = separation(model(batch), batch.y), Graphs.of(batch)
+            _, unmarked = separation(model.predict(graphs, NoPolicy()(graphs)), batch.y)
+        holds &= gap > 1000 * spread and unmarked < 1e-12
+        tried.append(f"({n}, {size})")
     return (
         f"(n, l) = {', '.join(tried)}; every class in {ORDERS} random node orders; random prediction weights",
         "outputs of different classes differ by more than 1,000 times what node order changes; unmarked, not at all",
@@ -211,11 +206,7 @@ def difference(network: OneShot, batch: Batch, generator: torch.Generator) -> fl
         wanted = network(graphs).t()  # (N, T) -> (T, N)
         logits = one_shot_policy(network)(graphs, sample=True, generator=generator).logits
     assert logits is not None, "a learned policy gives its scores"
-    a, b = (
-        torch.stack([segment_log_softmax(row, graphs.batch, graphs.num_graphs) for row in rows])
-        for rows in (wanted, logits)
-    )
-    return float((a - b).abs().max())
+    return float((log_chances(wanted, graphs) - log_chances(logits, graphs)).abs().max())
 
 
 def random_orders(family: PackedGraphs, times: int, generator: np.random.Generator) -> PackedGraphs:
@@ -226,9 +217,8 @@ def random_orders(family: PackedGraphs, times: int, generator: np.random.Generat
 
 def random_graphs(count: int, generator: np.random.Generator) -> PackedGraphs:
     """Random graphs of 1 to 25 nodes and of all densities."""
-    nodes = generator.integers(1, 26, size=count)
-    edges = []
-    for size in nodes.tolist():
+    graphs = []
+    for size in generator.integers(1, 26, size=count).tolist():
         pairs = np.stack(np.triu_indices(size, k=1))
-        edges.append(pairs[:, generator.random(pairs.shape[1]) < generator.random()])
-    return pack_edges(np.concatenate(edges, axis=1), nodes, np.array([part.shape[1] for part in edges]))
+        graphs.append(one_graph(pairs[:, generator.random(pairs.shape[1]) < generator.random()], size))
+    return join(graphs)
