@@ -9,7 +9,7 @@ import torch
 from torch_geometric.data import Batch
 
 from lab.theory.checks.families import SIZES, csl_families, regular_collection
-from lab.theory.checks.random_policies import log_chances
+from lab.theory.checks.random_policies import log_chances, whole_batch
 from lab.theory.checks.record import Measured, check
 from lab.theory.depth import diameters, layers_needed, mark_is_seen
 from lab.theory.separation import covering_model, separation
@@ -98,8 +98,7 @@ def too_shallow() -> Measured:
             rows = np.repeat(np.flatnonzero((member == k).any(axis=1)), 40)
             batch, of_node = Graphs.of(make_batch(graphs, rows)), torch.from_numpy(member[rows]).flatten()
             policy = covering_policy(2, diameter - 1, mask_selected=False)
-            with torch.no_grad():
-                first, second = of_node[policy(batch, sample=True, generator=torch_generator).roots]
+            first, second = of_node[policy(batch, sample=True, generator=torch_generator).roots]
             failing += bool(((first == k) & (second == k)).any())
             classes += 1
     return (
@@ -118,9 +117,8 @@ def identification() -> Measured:
         family = random_orders(union_family(members, size), ORDERS, generator)
         batch = make_batch(family, np.arange(len(family)))
         model = covering_model(size, int(diameters(members).max()), 4, torch_generator)
-        with torch.no_grad():
-            (spread, gap), graphs = separation(model(batch), batch.y), Graphs.of(batch)
-            _, unmarked = separation(model.predict(graphs, NoPolicy()(graphs)), batch.y)
+        (spread, gap), graphs = separation(model(batch), batch.y), Graphs.of(batch)
+        _, unmarked = separation(model.predict(graphs, NoPolicy()(graphs)), batch.y)
         holds &= gap > 1000 * spread and unmarked < 1e-12
         tried.append(f"({n}, {size})")
     return (
@@ -136,7 +134,7 @@ def degree_aware() -> Measured:
     torch_generator = torch.Generator().manual_seed(0)
     holds, asked = True, 0
     graphs = random_graphs(200, np.random.default_rng(0))
-    batch = Graphs.of(make_batch(graphs, np.arange(len(graphs))))
+    batch = whole_batch(graphs)
     degree = batch.adjacency.target_ptr.diff()
     for threshold in range(1, 7):
         wanted = degree > threshold
@@ -144,8 +142,7 @@ def degree_aware() -> Measured:
         for mask in (True, False):
             policy = degree_aware_policy(threshold, int(per_graph.max()), mask_selected=mask)
             for sample in (False, True):
-                with torch.no_grad():
-                    roots = policy(batch, sample=sample, generator=torch_generator).roots
+                roots = policy(batch, sample=sample, generator=torch_generator).roots
                 first = torch.arange(len(roots)).unsqueeze(1) < per_graph  # the graph's own T = m steps
                 picked = torch.zeros_like(wanted)
                 picked[roots[first]] = True
@@ -180,31 +177,31 @@ def any_one_shot() -> Measured:
     )
 
 
+@torch.no_grad()
 def coverages(family: PackedGraphs, components: int, layers: int) -> list[float]:
     """Coverage by argmax and by drawing, with and without the mask."""
     generator = torch.Generator().manual_seed(0)
-    batch = Graphs.of(make_batch(family, np.arange(len(family))))
+    batch = whole_batch(family)
     component = torch.from_numpy(family.extras["component"])
     shares = []
     for mask in (True, False):
         policy = covering_policy(components, layers, mask_selected=mask)
         for sample in (False, True):
-            with torch.no_grad():
-                selection = policy(batch, sample=sample, generator=generator)
+            selection = policy(batch, sample=sample, generator=generator)
             shares.append(float(covered(selection, component, components).double().mean()))
     return shares
 
 
+@torch.no_grad()
 def difference(network: OneShot, batch: Batch, generator: torch.Generator) -> float:
     """Largest difference of log-probabilities between a one-shot network and the policy that hosts it.
 
     The network's scores are scaled to at most 10 in size first: rounding grows with them.
     """
     graphs = Graphs.of(batch)
-    with torch.no_grad():
-        network.head.weight *= 10 / network(graphs).abs().max()
-        wanted = network(graphs).t()  # (N, T) -> (T, N)
-        logits = one_shot_policy(network)(graphs, sample=True, generator=generator).logits
+    network.head.weight *= 10 / network(graphs).abs().max()
+    wanted = network(graphs).t()  # (N, T) -> (T, N)
+    logits = one_shot_policy(network)(graphs, sample=True, generator=generator).logits
     assert logits is not None, "a learned policy gives its scores"
     return float((log_chances(wanted, graphs) - log_chances(logits, graphs)).abs().max())
 

@@ -19,7 +19,7 @@ from lab.theory.chance import (
 from lab.theory.checks.record import Measured, check
 from lab.theory.weights import draw_weights, random_one_shot
 from policylearn.bags import Graphs, Selection
-from policylearn.data import make_batch
+from policylearn.data import PackedGraphs, make_batch
 from policylearn.data.synthetic import csl_members, csl_unions, union_family
 from policylearn.demo.learning import covered
 from policylearn.nn import NetworkConfig, segment_argmax, segment_log_softmax
@@ -116,9 +116,8 @@ def uniform_first_pick() -> Measured:
             policy = draw_weights(policy_model({"picks": 1, "norm": norm}, network), generator).policy
             for n, parts in ((13, 2), (17, 3), (29, 2)):
                 family = union_family(csl_members(n), parts)
-                graphs = Graphs.of(make_batch(family, np.arange(len(family))))
-                with torch.no_grad():
-                    logits = policy(graphs).logits
+                graphs = whole_batch(family)
+                logits = policy(graphs).logits
                 assert logits is not None, "a learned policy gives its scores"
                 worst = max(worst, unevenness(logits, graphs))
             networks += 1
@@ -137,9 +136,8 @@ def one_shot_selection() -> Measured:
     holds, found = True, []
     for parts in (2, 3, 4):
         drawn = csl_unions(17, parts, GRAPHS, np.random.default_rng(parts))
-        graphs = Graphs.of(make_batch(drawn, np.arange(GRAPHS)))
-        with torch.no_grad():
-            logits = random_one_shot(1, 16, 3, parts, generator)(graphs).t()  # (N, T) -> (T, N)
+        graphs = whole_batch(drawn)
+        logits = random_one_shot(1, 16, 3, parts, generator)(graphs).t()  # (N, T) -> (T, N)
         holds &= unevenness(logits, graphs) < UNEVEN
         noise = -torch.empty(logits.shape).exponential_(generator=generator).log()
         roots = torch.stack([segment_argmax(row, graphs.batch, GRAPHS) for row in logits + noise])
@@ -157,7 +155,7 @@ def one_shot_selection() -> Measured:
 def random_policy_share(n: int, components: int, exact: Fraction, *, replacement: bool) -> tuple[bool, str]:
     """How often the package's random policy, with T = l picks, covers (n, l)-CSL graphs; see `covering_share`."""
     drawn = csl_unions(n, components, GRAPHS, np.random.default_rng(0))
-    graphs = Graphs.of(make_batch(drawn, np.arange(GRAPHS)))
+    graphs = whole_batch(drawn)
     policy = RandomPolicy(components, replacement=replacement)
     selection = policy(graphs, generator=torch.Generator().manual_seed(0))
     return covering_share(selection, torch.from_numpy(drawn.extras["component"]), components, exact)
@@ -170,6 +168,11 @@ def covering_share(
     share, p = float(covered(selection, component, components).double().mean()), float(exact)
     near = abs(share - p) <= ERRORS_ALLOWED * sqrt(p * (1 - p) / selection.roots.shape[1])
     return near, f"{share:.{digits}f} ({p:.{digits}f})"
+
+
+def whole_batch(graphs: PackedGraphs) -> Graphs:
+    """All graphs as one batch."""
+    return Graphs.of(make_batch(graphs, range(len(graphs))))
 
 
 def unevenness(logits: torch.Tensor, graphs: Graphs) -> float:
