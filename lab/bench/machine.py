@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+
+import psutil
 
 from lab.provenance import commit, describe_machine, versions
 
@@ -16,13 +17,8 @@ RESULTS = PROJECT / "results" / "bench"
 
 def describe() -> dict[str, Any]:
     """Date, machine, memory and commit."""
-    pages = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    return {
-        "date": datetime.now(UTC).date().isoformat(),
-        **describe_machine(),
-        "memory_gib": round(pages / 2**30, 1),
-        "commit": commit(PROJECT / "lab" / "bench"),
-    }
+    date, memory = datetime.now(UTC).date().isoformat(), round(psutil.virtual_memory().total / 2**30, 1)
+    return {"date": date, **describe_machine(), "memory_gib": memory, "commit": commit(PROJECT / "lab" / "bench")}
 
 
 def keep(name: str, result: dict[str, Any]) -> Path:

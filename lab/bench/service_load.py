@@ -14,11 +14,11 @@ import threading
 import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor, wait
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
 import httpx
-import networkx as nx
 import numpy as np
 import psutil
 from rdkit import Chem
@@ -103,8 +103,8 @@ def metal_cage(atoms: int) -> str:
     cage = Chem.RWMol()
     for _ in range(atoms):
         cage.AddAtom(Chem.Atom("U"))
-    for bond in nx.complete_graph(atoms).edges:
-        cage.AddBond(*bond, Chem.BondType.SINGLE)
+    for first, second in combinations(range(atoms), 2):
+        cage.AddBond(first, second, Chem.BondType.SINGLE)
     return Chem.MolToSmiles(cage)
 
 

@@ -67,14 +67,12 @@ class Record:
     command: str
     file: Path | None = field(default=None, compare=False)
 
-    @classmethod
-    def of(cls, content: dict[str, Any]) -> Record:
-        """From the fields of a file."""
-        experiment, config = dict(content.pop("experiment")), read_settings(content.pop("config"))
-        settings = tuple((key, value) for key, value in experiment.pop("settings"))
-        if experiment.get("model") == "policy":  # its name in older records
-            del experiment["model"]
-        return cls(experiment=Experiment(**experiment, settings=settings), config=config, **content)
+
+def upgrade(content: dict[str, Any]) -> dict[str, Any]:
+    """The fields of a record in today's form."""
+    if content["experiment"].get("model") == "policy":  # its name in older records
+        del content["experiment"]["model"]
+    return content | {"config": read_settings(content["config"])}
 
 
 def fields_of(cell: Cell, settings: dict[str, Any]) -> dict[str, Any]:
@@ -98,7 +96,7 @@ def fields_of(cell: Cell, settings: dict[str, Any]) -> dict[str, Any]:
 def load_records(ledger: Ledger) -> list[Record]:
     """All records, in the order of their paths."""
     paths = sorted(path for path in ledger.root.glob("*/*/*.json") if NAMES.fullmatch(path.name))
-    return [replace(read_record(path, Record.of), file=path) for path in paths]
+    return [replace(read_record(path, Record, upgrade), file=path) for path in paths]
 
 
 def run_folder(ledger: Ledger, job: Job) -> Path:

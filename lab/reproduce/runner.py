@@ -17,9 +17,9 @@ from lab.reproduce.plan import Job, command_of
 from lab.reproduce.records import Record, fields_of, run_folder
 from lab.reproduce.timing import measure_ms
 from lab.reproduce.unfinished import continue_copy, remove_copy
-from policylearn.settings import DataConfig
+from lab.sources import kept_source
 from policylearn.settings.run_files import HISTORY
-from policylearn.training import Source, fit, load_run, load_source
+from policylearn.training import Source, fit, load_run
 from policylearn.training.checkpoints import CHECKPOINTS
 from policylearn.training.fitting import describe_dataset
 from policylearn.training.folds import parts_of
@@ -39,14 +39,10 @@ def run_table(
     A run that was stopped continues from its run folder, or from the copy that was kept of it. ``after`` is told each
     job that is over, whoever did it.
     """
-    kept: list[tuple[DataConfig, Source]] = []  # one dataset at a time
 
     def run(job: Job) -> Record:
-        data = job.config.data.replace(fold=None, transforms={})
-        if not kept or kept[0][0] != data:
-            kept[:] = [(data, load_source(data))]
         continue_copy(ledger, job)
-        return perform(job, kept[0][1], ledger, callbacks_of(job))
+        return perform(job, kept_source(job.config.data), ledger, callbacks_of(job))
 
     def finished(job: Job) -> None:
         if ledger.find(job) is not None:

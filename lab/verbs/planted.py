@@ -38,9 +38,7 @@ def planted(
         output: folder of the records.
         report: train nothing, and print the results so far.
     """
-    import msgspec
-
-    from lab.ledger import Ledger, read_content, run_jobs
+    from lab.ledger import Ledger, read_record, run_jobs
     from lab.planted import PlantedConfig, PlantedRecord, planted_table, run_planted
 
     tests = {str(n): count for n, count in zip(sizes, graphs, strict=True)} or PlantedConfig().tests
@@ -52,7 +50,7 @@ def planted(
     ]
     if not report:
         run_jobs(Ledger(output), jobs, run_planted)
-    records = [msgspec.convert(read_content(path), PlantedRecord) for path in sorted(output.glob("*.json"))]
+    records = [read_record(path, PlantedRecord) for path in sorted(output.glob("*.json"))]
     if not records:
         say(f"{output}: there is no record yet; run without --report first")
         return 1
