@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from rich.console import Console
+
+from lab.ledger import JobOutcome, Ledger
+from lab.reproduce.declaration import Table
+from lab.reproduce.plan import Job, plan
+from lab.reproduce.records import load_records
+from lab.reproduce.report import write_report
+from lab.reproduce.runner import run_table
+from lab.reproduce.tables import TABLES
 from lab.reproduce.wish import Wish
+from lab.settings import open_ledger
+from lab.training_bars import training_bars
 from lab.verbs import verb
 from policylearn.cli.options import Flag
 from policylearn.cli.printing import say
-
-if TYPE_CHECKING:
-    from rich.console import Console
-
-    from lab.ledger import JobOutcome, Ledger
-    from lab.reproduce.declaration import Table
-    from lab.reproduce.plan import Job
+from policylearn.wording import hint, markdown_table
 
 
 @verb("reproduce")
@@ -38,13 +42,6 @@ def reproduce(
         report: write RESULTS.md from the records alone.
         results: the folder of the records.
     """
-    from rich.console import Console
-
-    from lab.reproduce.plan import plan
-    from lab.reproduce.report import write_report
-    from lab.reproduce.tables import TABLES
-    from lab.settings import open_ledger
-
     console, ledger = Console(stderr=True), open_ledger(results)
     if table is None and not report:
         return list_tables(ledger)
@@ -57,8 +54,6 @@ def reproduce(
 
 def find_table(name: str, tables: tuple[Table, ...]) -> Table:
     """A table by its name, or an error with the nearest one."""
-    from policylearn.wording import hint
-
     known = {table.name: table for table in tables}
     if name not in known:
         way_out = hint(name, known, f"the tables are {', '.join(known)}")
@@ -68,10 +63,6 @@ def find_table(name: str, tables: tuple[Table, ...]) -> Table:
 
 def list_tables(ledger: Ledger) -> int:
     """Say which tables there are, and how many runs there are of each."""
-    from lab.reproduce.records import load_records
-    from lab.reproduce.tables import TABLES
-    from policylearn.wording import markdown_table
-
     run, lines = [record.experiment for record in load_records(ledger)], []
     for table in TABLES:
         rows = " ".join(row.slug for row in table.all_rows)
@@ -84,9 +75,6 @@ def list_tables(ledger: Ledger) -> int:
 
 def run_with_bars(jobs: list[Job], ledger: Ledger, console: Console) -> JobOutcome[Job]:
     """Run the jobs under two bars: all runs together, and the epochs of the current one."""
-    from lab.reproduce.runner import run_table
-    from lab.training_bars import training_bars
-
     with training_bars("runs", len(jobs), console) as (epoch_bar, advance):
 
         def after(job: Job) -> None:
