@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import lzma
+import os
 import shutil
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -59,7 +61,7 @@ def keep_unfinished(root: Path) -> list[Path]:
             kept.append(copy)
     for run in begun_runs(root, UNFINISHED):
         if (root / f"{run.name}.json").exists():
-            remove(root, run.folder)
+            remove(run.folder)
     return kept
 
 
@@ -107,12 +109,11 @@ def remove_copy(ledger: Ledger, job: Job) -> None:
     """Remove the copy of a run that has its record now."""
     copy = find_copy(ledger, job)
     if copy is not None:
-        remove(ledger.root, copy)
+        remove(copy)
 
 
-def remove(root: Path, copy: Path) -> None:
+def remove(copy: Path) -> None:
     """Remove a copy and the folders above it that are empty then."""
     shutil.rmtree(copy)
-    for parent in copy.relative_to(root).parents[:-1]:
-        if not any((root / parent).iterdir()):
-            (root / parent).rmdir()
+    with suppress(OSError):  # other copies are in it
+        os.removedirs(copy.parent)
