@@ -20,11 +20,11 @@ from typing import Any
 
 import msgspec
 
-from lab.bench.machine import RESULTS
 from lab.bench.record import paired_ratio
 from lab.bench.steps import CASES, PHASES, StepSpec
 from lab.bench.tables import WORDS
 from lab.bench.worker import Worker
+from lab.provenance import RESULTS
 from policylearn.wording import markdown_table
 
 USUAL = ("learned-t2", "learned-t5", "random-t2", "full")

@@ -25,7 +25,7 @@ from rdkit import Chem
 
 import policylearn
 from lab.bench.commands import ours
-from lab.bench.machine import keep
+from lab.provenance import keep
 
 GOOD = ["CCO", "c1ccccc1", "CC(=O)Oc1ccccc1C(=O)O", "CCN(CC)CC", "C1CCCCC1", "CC(C)Cc1ccc(cc1)C(C)C(=O)O", "O", "CCCl"]
 BAD = ["C1CC", "xyz", "", "C" * 400]

@@ -13,8 +13,7 @@ from lab.compare.plan import CompareJob, Comparison, jobs_of, label_of
 from lab.errors import save_errors
 from lab.ledger import JobOutcome, Ledger, read_curve, read_record, run_jobs
 from lab.provenance import commit, describe_machine, versions
-from lab.settings import open_ledger
-from lab.sources import kept_source
+from lab.settings import kept_source, open_ledger
 from policylearn.settings.run_files import HISTORY
 from policylearn.training.fitting import describe_dataset
 from policylearn.training.folds import train

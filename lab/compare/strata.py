@@ -10,8 +10,7 @@ import numpy as np
 
 from lab.compare.runner import CompareRecord
 from lab.errors import PairedDifference, Rows, paired_difference
-from lab.settings import read_settings
-from lab.sources import kept_source
+from lab.settings import kept_source, read_settings
 from policylearn.data import DataError, Dataset
 from policylearn.data.packed import Array
 from policylearn.data.scaffolds import scaffold

@@ -138,27 +138,19 @@ class Experiment:
     @property
     def slug(self) -> str:
         """A folder's name."""
-        picks = [f"t{self.picks}"] if self.picks else []
-        settings = [str(value) for _, value in self.settings]
-        measure = [] if self.measure == "metric" else [self.measure]
-        return "-".join(
-            [*([self.target] if self.target else []), self.policy or self.model, *picks, *settings, *measure]
-        )
+        parts = [self.target, self.policy or self.model, f"t{self.picks}" if self.picks else None]
+        parts += [str(value) for _, value in self.settings]
+        parts += [None if self.measure == "metric" else self.measure]
+        return "-".join(filter(None, parts))
 
+    @functools.cache  # a report asks for the same few ones over and over, and reads a YAML for each
     def config(self) -> RunConfig:
         """The paper's settings."""
-        return paper_config(self)
-
-
-@functools.cache  # a report asks for the same ones over and over, and reading a YAML takes its time
-def paper_config(experiment: Experiment) -> RunConfig:
-    """The paper's settings for an experiment."""
-    given: dict[str, Any] = {"model": experiment.model}
-    given |= {"selection.name": experiment.policy} if experiment.policy else {}
-    picks = "selection.picks" if experiment.policy else "picks"
-    given |= {picks: experiment.picks} if experiment.picks else {}
-    given |= {"data.target": [experiment.target]} if experiment.target else {}
-    return run_config(experiment.dataset, given | dict(experiment.settings))
+        given: dict[str, Any] = {"model": self.model}
+        given |= {"selection.name": self.policy} if self.policy else {}
+        given |= {"selection.picks" if self.policy else "picks": self.picks} if self.picks else {}
+        given |= {"data.target": [self.target]} if self.target else {}
+        return run_config(self.dataset, given | dict(self.settings))
 
 
 @dataclass(frozen=True)
@@ -173,11 +165,9 @@ class Cell:
     @property
     def experiment(self) -> Experiment:
         """How to get it."""
-        method, column = self.row.method, self.column
-        picks = self.row.picks or 0
-        return Experiment(
-            column.dataset, method.policy, picks, column.target, method.settings, column.measure, method.model
-        )
+        method, column, picks = self.row.method, self.column, self.row.picks or 0
+        of_cell = column.target, method.settings, column.measure, method.model
+        return Experiment(column.dataset, method.policy, picks, *of_cell)
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from lab.reproduce.plan import Job, command_of
 from lab.reproduce.records import Record, fields_of, run_folder
 from lab.reproduce.timing import measure_ms
 from lab.reproduce.unfinished import continue_copy, remove_copy
-from lab.sources import kept_source
+from lab.settings import kept_source
 from policylearn.settings.run_files import HISTORY
 from policylearn.training import Source, fit, load_run
 from policylearn.training.checkpoints import CHECKPOINTS

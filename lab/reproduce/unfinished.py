@@ -5,6 +5,7 @@ from __future__ import annotations
 import lzma
 import os
 import shutil
+import time
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -40,15 +41,21 @@ class BegunRun:
     seconds: list[float]
     epochs: int
 
+    @property
+    def idle_minutes(self) -> float:
+        """How long ago its last epoch ended."""
+        return (time.time() - (self.folder / HISTORY).stat().st_mtime) / 60
+
+    def __str__(self) -> str:
+        return f"{self.name}: epoch {len(self.seconds)} of {self.epochs}"
+
 
 def begun_runs(root: Path, kind: str) -> Iterator[BegunRun]:
     """The unfinished runs of a results folder: those below ``runs``, or the copies below ``unfinished``."""
     for path in sorted((root / kind).glob(f"**/{HISTORY}")):
         if not path.with_name(METRICS).exists():
-            epochs = int(read_yaml(path.with_name(CONFIG))["fit"]["epochs"])
-            yield BegunRun(
-                str(path.parent.relative_to(root / kind)), path.parent, read_history(path)["seconds"], epochs
-            )
+            epochs, name = read_yaml(path.with_name(CONFIG))["fit"]["epochs"], path.parent.relative_to(root / kind)
+            yield BegunRun(str(name), path.parent, read_history(path)["seconds"], int(epochs))
 
 
 def keep_unfinished(root: Path) -> list[Path]:

@@ -29,7 +29,7 @@ from filelock import FileLock, Timeout
 from sklearn.metrics import roc_auc_score
 
 from lab.bench.commands import children_seconds, ours
-from lab.bench.machine import PROJECT, describe
+from lab.provenance import PROJECT, describe
 from lab.tables.splits import TABLES, SplitTable, split_file
 from lab.tables.summary import read
 

@@ -17,8 +17,9 @@ import torch
 from torch import Tensor, nn
 from torch_geometric.nn import GraphConv
 
-from lab.policy_model import policy_model
+from lab.settings import policy_model
 from policylearn.bags import Graphs, mark_nodes
+from policylearn.models import Inputs, SubgraphGNN
 from policylearn.nn import (
     GIN,
     MLP,
@@ -96,6 +97,17 @@ def load_covering_weights(policy: object) -> LearnedPolicy:
     weights["selector.lin2.weight"][0, 0] = -FAR_DOWN * (policy.picks + 1)
     policy.load_state_dict(weights)
     return policy.eval()
+
+
+MODEL_CHANNELS = 8
+
+
+def covering_model(picks: int, layers: int, outputs: int, generator: torch.Generator) -> SubgraphGNN:
+    """A whole model in double precision: covering weights to select, random weights to predict."""
+    network = NetworkConfig(channels=MODEL_CHANNELS, layers=layers, conv="gin", norm="none")
+    model = draw_weights(policy_model({"picks": picks, "norm": "none"}, network, Inputs(outputs=outputs)), generator)
+    load_covering_weights(model.policy)
+    return model.double()
 
 
 IS_ROOT, DEGREE = 0, 1

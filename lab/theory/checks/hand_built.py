@@ -6,15 +6,16 @@ from dataclasses import replace
 
 import numpy as np
 import torch
+from torch import Tensor
 from torch_geometric.data import Batch
 
 from lab.theory.checks.families import SIZES, csl_families, regular_collection
 from lab.theory.checks.random_policies import log_chances, whole_batch
 from lab.theory.checks.record import Measured, check
 from lab.theory.depth import diameters, layers_needed, mark_is_seen
-from lab.theory.separation import covering_model, separation
 from lab.theory.weights import (
     OneShot,
+    covering_model,
     covering_policy,
     degree_aware_policy,
     one_shot_policy,
@@ -108,7 +109,7 @@ def too_shallow() -> Measured:
     )
 
 
-@check("identification", "`separation.covering_model`, `separation.separation`")
+@check("identification", "`weights.covering_model`")
 def identification() -> Measured:
     """With T = l, Policy-learn identifies the isomorphism type of any (n, l)-CSL graph (theorem 2)."""
     generator, torch_generator = np.random.default_rng(0), torch.Generator().manual_seed(0)
@@ -190,6 +191,20 @@ def coverages(family: PackedGraphs, components: int, layers: int) -> list[float]
             selection = policy(batch, sample=sample, generator=generator)
             shares.append(float(covered(selection, component, components).double().mean()))
     return shares
+
+
+def separation(outputs: Tensor, labels: Tensor) -> tuple[float, float]:
+    """Largest difference within a class, and least distance between the means of two, in units of the largest output.
+
+    Shapes:
+        outputs ``(G, C)``, labels ``(G,)`` from 0 without gaps.
+    """
+    scaled = outputs / outputs.abs().max().clamp(min=torch.finfo(outputs.dtype).tiny)
+    means = torch.stack([scaled[labels == label].mean(0) for label in range(int(labels.max()) + 1)])
+    spread = (scaled - means[labels]).abs().max()
+    distances = (means.unsqueeze(0) - means.unsqueeze(1)).abs().amax(-1)  # (classes, classes)
+    distances.fill_diagonal_(torch.inf)
+    return float(spread), float(distances.min())
 
 
 @torch.no_grad()

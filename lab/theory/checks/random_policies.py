@@ -9,7 +9,7 @@ from math import e, log, sqrt
 import numpy as np
 import torch
 
-from lab.policy_model import policy_model
+from lab.settings import policy_model
 from lab.theory.chance import (
     expected_draws,
     simulate_draws,
