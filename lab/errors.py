@@ -105,40 +105,42 @@ def paired_difference(
         part: of the data.
         rows: of each pair; None takes all graphs, the same in all pairs.
     """
-    per_pair, ours, theirs, sets, worst = [], [], [], [], []
-    for place, records in enumerate(pairs):
-        found = [read_errors(record, part) for record in records]
-        if metric == "rocauc" or found[0] is None or found[1] is None or found[0].shape != found[1].shape:
+    gains, means, sets, worst = [], [], [], []
+    for place, (ours, theirs) in enumerate(pairs):
+        first, second = read_errors(ours, part), read_errors(theirs, part)
+        if metric == "rocauc" or first is None or second is None or first.shape != second.shape:
             return None
-        ids, chosen = (np.arange(len(found[0])), np.full(len(found[0]), True)) if rows is None else rows[place]
-        if len(ids) != len(found[0]):
+        ids, chosen = (np.arange(len(first)), np.full(len(first), True)) if rows is None else rows[place]
+        if len(ids) != len(first):
             raise DataError(
-                f"{records[0]}: has errors of {len(found[0])} graphs of '{part}', and the split has {len(ids)};"
+                f"{ours}: has errors of {len(first)} graphs of '{part}', and the split has {len(ids)};"
                 " the data has changed since the run, or its targets belong to nodes"
             )
-        costs = [cost(metric, errors)[chosen] for errors in found if errors is not None]
         if not chosen.any():
             return None
-        # a difference of squares is that of the roots times their sum
-        roots = [float(np.sqrt(one.mean())) for one in costs]
-        per_pair.append((costs[1] - costs[0]) / (max(sum(roots), 1e-12) if metric == "rmse" else 1.0))
-        means = roots if metric == "rmse" else [float(one.mean()) for one in costs]
-        ours.append(1 - means[0] if metric == "accuracy" else means[0])
-        theirs.append(1 - means[1] if metric == "accuracy" else means[1])
+        costs = np.stack([cost(metric, first), cost(metric, second)])[:, chosen]  # (2, R)
+        whole, scale = costs.mean(axis=1), 1.0
+        if metric == "rmse":  # a difference of squares is that of the roots times their sum
+            whole = np.sqrt(whole)
+            scale = max(float(whole.sum()), 1e-12)
+        gains.append((costs[1] - costs[0]) / scale)
+        means.append(1 - whole if metric == "accuracy" else whole)
         sets.append(ids[chosen])
         worst.append([share_of_worst(one) for one in costs])
-    if not per_pair:
+    if not gains:
         return None
     same = all(np.array_equal(sets[0], one) for one in sets)
-    by_graph = np.mean(per_pair, axis=0) if same else np.concatenate(per_pair)
-    gains = np.array([one.mean() for one in per_pair])
+    by_graph = np.mean(gains, axis=0) if same else np.concatenate(gains)
+    by_pair = np.array([one.mean() for one in gains])
+    mine, other = np.mean(means, axis=0).tolist()
+    graphs = round(np.mean([len(one) for one in sets]))
     return PairedDifference(
-        round(np.mean([len(one) for one in sets])),
-        float(np.mean(ours)),
-        float(np.mean(theirs)),
-        float(gains.mean()),
+        graphs,
+        mine,
+        other,
+        float(by_pair.mean()),
         standard_error(by_graph),
-        standard_error(gains),
+        standard_error(by_pair),
         tuple(np.mean(worst, axis=0).tolist()),
     )
 

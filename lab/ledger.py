@@ -17,6 +17,7 @@ from dataclasses import asdict, dataclass, field, is_dataclass
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
 
+import msgspec
 import numpy as np
 from filelock import FileLock, Timeout
 
@@ -216,15 +217,25 @@ def read_content(path: Path) -> dict[str, Any]:
     return content
 
 
-def read_record(path: Path, make: Callable[[dict[str, Any]], Kept]) -> Kept:
-    """A record read back."""
+def read_record(path: Path, kind: type[Kept], upgrade: Callable[[dict[str, Any]], Any] = lambda found: found) -> Kept:
+    """A record as an instance of its class, all of whose fields and settings are known.
+
+    Args:
+        path: of the file.
+        kind: a dataclass.
+        upgrade: brings the fields of older records into today's form.
+    """
     content = read_content(path)
     try:
-        return make(content)
-    except (KeyError, TypeError) as error:
-        raise LedgerError(
-            f"{path}: cannot be read as a record ({error}); restore the file, or remove it to run again"
-        ) from error
+        content = upgrade(content)
+        record = msgspec.convert(content, kind)
+        known = msgspec.to_builtins(record)
+        unknown = [*(content.keys() - known.keys()), *(content["config"].keys() - known["config"].keys())]
+        if unknown:
+            raise msgspec.ValidationError(f"there is no '{min(unknown)}'")
+    except (KeyError, msgspec.ValidationError) as error:
+        raise LedgerError(f"{path}: is no {kind.__name__} ({error}); restore it, or remove it to run again") from error
+    return record
 
 
 def read_curve(path: str | Path) -> dict[str, list[float]]:

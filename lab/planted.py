@@ -33,9 +33,8 @@ from torch import nn
 from torch.optim.lr_scheduler import LambdaLR
 from torch_geometric.data import Batch
 
-from lab.bench.machine import forget_peak, peak
-from lab.policy_model import policy_model
-from lab.provenance import commit, describe_machine, versions
+from lab.provenance import commit, describe_machine, forget_peak, peak, versions
+from lab.settings import policy_model
 from policylearn.bags import Graphs
 from policylearn.data import PackedGraphs, Task, make_batch
 from policylearn.data.packed import Array

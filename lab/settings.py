@@ -1,4 +1,4 @@
-"""The settings of a run as its record keeps them, and those of older records in today's form."""
+"""From settings to runs: models and data, the settings that a record keeps, and those of older records."""
 
 from __future__ import annotations
 
@@ -7,10 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from lab.ledger import Ledger
-from policylearn.models import complete
-from policylearn.settings import ConfigError, RunConfig, changed
+from policylearn.models import Inputs, SubgraphGNN, build_model, complete
+from policylearn.nn import NetworkConfig
+from policylearn.settings import ConfigError, DataConfig, RunConfig, changed
 from policylearn.settings.old_versions import upgraded
 from policylearn.settings.schema import plain
+from policylearn.training import Source, load_source
 
 
 def settings_of(config: RunConfig) -> dict[str, Any]:
@@ -47,3 +49,26 @@ def selection_of(settings: Mapping[str, Any]) -> Mapping[str, Any]:
 def open_ledger(root: str | Path) -> Ledger:
     """A ledger of runs: records of older versions count where they mean the same."""
     return Ledger(Path(root), read=read_settings)
+
+
+_KEPT: dict[str, Source] = {}
+
+
+def kept_source(config: DataConfig) -> Source:
+    """The data before transforms, with all folds; one dataset is kept at a time."""
+    data = config.replace(fold=None, transforms={})
+    key = repr(data)
+    if key not in _KEPT:
+        _KEPT.clear()
+        _KEPT[key] = load_source(data)
+    return _KEPT[key]
+
+
+def policy_model(
+    selection: Mapping[str, Any], network: NetworkConfig | None = None, inputs: Inputs | None = None
+) -> SubgraphGNN:
+    """A model whose prediction network, and selection network if nothing else is said, is this one."""
+    settings = {"selection": selection} | ({} if network is None else {"prediction": plain(network)})
+    model = build_model(settings=settings, inputs=inputs)
+    assert isinstance(model, SubgraphGNN)
+    return model

@@ -4,8 +4,7 @@
 that a busy machine slows both alike; the time for which a step keeps processors busy stands beside the time that
 passes, since others that run do not add to it. What is installed besides must serve both checkouts.
 
-The first step of a fresh installation, with all that is compiled for it, is measured too. With ``--keep`` the record
-goes to results/bench.
+With ``--keep`` the record goes to results/bench.
 """
 
 from __future__ import annotations
@@ -15,19 +14,17 @@ import json
 import os
 import statistics
 import subprocess
-import tempfile
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import msgspec
-import psutil
 
-from lab.bench.machine import RESULTS
 from lab.bench.record import paired_ratio
 from lab.bench.steps import CASES, PHASES, StepSpec
 from lab.bench.tables import WORDS
 from lab.bench.worker import Worker
+from lab.provenance import RESULTS
 from policylearn.wording import markdown_table
 
 USUAL = ("learned-t2", "learned-t5", "random-t2", "full")
@@ -62,16 +59,6 @@ def compare(checkouts: dict[str, Path], spec: StepSpec) -> dict[str, Any]:
     return {"case": spec.case, "phase": spec.phase, "old_over_new": ratios, "ms": ms, "busy_ms": busy_ms}
 
 
-def first_use(checkout: Path, spec: StepSpec) -> float:
-    """Processor seconds until the first training step is done where nothing has been compiled yet."""
-    cache = tempfile.TemporaryDirectory()
-    fresh = {"NUMBA_CACHE_DIR": cache.name} | variables(checkout)
-    with cache, Worker(spec, variables=fresh) as worker:
-        worker.answer()
-        times = psutil.Process(worker.process.pid).cpu_times()
-        return float(times.user + times.system)
-
-
 def revision(checkout: Path) -> str:
     """The commit of a checkout."""
     words = ["git", "-C", str(checkout), "rev-parse", "--short", "HEAD"]
@@ -84,7 +71,7 @@ def table(record: dict[str, Any]) -> str:
     for case in record["cases"]:
         old, new = (f"{statistics.median(case['busy_ms'][name]):.0f} ms" for name in ("old", "new"))
         rows.append((f"{WORDS[case['phase']]}, {case['case']}", old, new, f"{case['old_over_new']['processor']:.2f}"))
-    for name, (before, now) in record["seconds"].items():
+    for name, (before, now) in record.get("seconds", {}).items():  # kept by earlier versions
         rows.append((name, f"{before:.2f} s", f"{now:.2f} s", f"{before / now:.2f}"))
     told = ", ".join(f"{name} {value}" for name, value in record["settings"].items())
     where = f"Processor time, median of the rounds; old is {record['old']}, new is {record['new']}; {told}."
@@ -107,14 +94,11 @@ def main() -> None:
     spec = StepSpec(case=cases[0], contender="ours", phase="train", **options)
     specs = [msgspec.structs.replace(spec, case=case, phase=phase) for phase in PHASES for case in cases]
     found = [compare(both, one) for one in specs]
-    fresh = [first_use(path, spec) for path in both.values()]
     load.append(os.getloadavg()[0])
-    print(f"first step of a fresh installation: old {fresh[0]:.2f} s, new {fresh[1]:.2f} s of a processor")
     print(f"load {load[0]:.1f} before, {load[1]:.1f} after")
     if keep:
         names = {name: revision(path) for name, path in both.items()}
-        seconds = {"first step of a fresh installation": fresh}
-        record = names | {"settings": options, "load": load, "seconds": seconds, "cases": found}
+        record = names | {"settings": options, "load": load, "cases": found}
         (RESULTS / "against.json").write_text(json.dumps(record, indent=1) + "\n")
 
 

@@ -7,10 +7,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 from lab.bench import against, table_to_table
-from lab.bench.machine import PROJECT, RESULTS
 from lab.bench.record import BenchReport
 from lab.bench.tables import report_markdown
 from lab.pages import replace_between
+from lab.provenance import PROJECT, RESULTS
 
 PAGE = PROJECT / "docs" / "performance.md"
 

@@ -7,14 +7,15 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
-from typing import Any
+from typing import Annotated
 
-from msgspec import structs
+from cyclopts import Parameter
 
 from lab.bench.record import BenchReport, Timing
 from lab.bench.steps import CASES, CONTENDERS, PHASES, SYSTEM, StepSpec, entrant_names
 from lab.bench.worker import PEAK, NotRunError, Worker
 from lab.provenance import commit, describe_machine, versions
+from policylearn.cli.options import Flag, Words
 from policylearn.fast import wanted_kernels
 from policylearn.settings import DataConfig
 from policylearn.training import load_source
@@ -28,34 +29,31 @@ NO_TRAINING = (("reddit-binary", "full"),)
 """The full bag of its graphs is only streamed: the gradients of a batch would need hundreds of gigabytes."""
 
 
+@Parameter(name="*")
 @dataclass(frozen=True)
 class BenchSettings:
-    """One run of the benchmark.
+    """One run of the benchmark."""
 
-    Args:
-        datasets: by name.
-        cases: names of `CASES`, or of systems; empty takes all.
-        systems: measure what every system costs beside the policies, with its own settings and in processor time,
-            instead of our model against plain PyTorch and the replicated one.
-        rounds: how often each is timed.
-        threads: of torch and of our own kernels. With one, a busy machine disturbs least.
-        layers: of all networks; a system has its own.
-        channels: likewise.
-        batch_size: graphs of a batch; None takes those of `BATCH_SIZES`.
-        memory: measure peak memory too.
-        seconds: how long the rounds of one contender may take together; slower ones get fewer rounds.
-    """
-
-    datasets: tuple[str, ...] = tuple(BATCH_SIZES)
-    cases: tuple[str, ...] = ()
-    systems: bool = False
+    datasets: Words = ()
+    """zinc, ogbg-molhiv and reddit-binary by default."""
+    cases: Words = ()
+    """Such as learned-t2 or full; with --systems also names of systems. All by default."""
+    systems: Flag = False
+    """Measure instead the processor time that every system takes beside the policies; on ZINC by default."""
     rounds: int = 5
+    """How often each is timed."""
     threads: int = 1
+    """Of torch and of our own kernels; with one, a busy machine disturbs least."""
     layers: int = 6
+    """Of both networks; a system has its own."""
     channels: int = 64
+    """Of both networks; a system has its own."""
     batch_size: int | None = None
+    """Graphs of a batch."""
     memory: bool = True
-    seconds: float = 120.0
+    """Measure peak memory too."""
+    seconds: Annotated[float, Parameter(parse=False)] = 120.0
+    """How long the rounds of one contender may take together; slower ones get fewer rounds."""
 
     def __post_init__(self) -> None:
         for name in self.cases:
@@ -80,22 +78,18 @@ def plan(settings: BenchSettings) -> Iterator[tuple[StepSpec, ...]]:
         for phase in PHASES:
             for case in settings.cases or settings.known:
                 unmeasured = (dataset, case) in NO_TRAINING if phase == "train" else "estimator" in CASES.get(case, {})
-                spec = StepSpec(
-                    dataset, case, SYSTEM, phase, size, settings.rounds, settings.threads, settings.layers,
-                    settings.channels,
-                )  # fmt: skip
+                of_networks = size, settings.rounds, settings.threads, settings.layers, settings.channels
                 if not unmeasured:
                     contenders = (SYSTEM,) if settings.systems else CONTENDERS
-                    yield tuple(structs.replace(spec, contender=contender) for contender in contenders)
+                    yield tuple(StepSpec(dataset, case, contender, phase, *of_networks) for contender in contenders)
 
 
 def run_bench(
     settings: BenchSettings,
     command: str,
     report: Callable[[str, float], None] = lambda _title, _share: None,
-    start: Callable[..., Any] | None = None,
 ) -> BenchReport:
-    """Measure everything that the settings name, each contender in a `Worker` unless ``start`` makes another.
+    """Measure everything that the settings name, each contender in a `Worker`.
 
     ``report`` is told what is measured, and the share that is done.
     """
@@ -106,7 +100,7 @@ def run_bench(
     timings: list[Timing] = []
     for done, group in enumerate(groups):
         report(f"{group[0].dataset}, {group[0].phase}: {group[0].case}", done / len(groups))
-        timings += measure_group(group, settings, start or Worker)
+        timings += measure_group(group, settings)
     return BenchReport(
         command=command,
         date=date,
@@ -120,7 +114,7 @@ def run_bench(
     )
 
 
-def measure_group(group: tuple[StepSpec, ...], settings: BenchSettings, start: Callable[..., Any]) -> list[Timing]:
+def measure_group(group: tuple[StepSpec, ...], settings: BenchSettings) -> list[Timing]:
     """Peak memory of each contender, then their times, turn by turn; or why one was not run."""
     peaks: dict[str, int] = {}
     notes: dict[str, str] = {}
@@ -128,13 +122,13 @@ def measure_group(group: tuple[StepSpec, ...], settings: BenchSettings, start: C
     ms: dict[str, list[float]] = {spec.contender: [] for spec in group}
     for spec in group if settings.memory else ():
         try:
-            with start(spec, tight=True) as worker:
+            with Worker(spec, tight=True) as worker:
                 worker.answer()
                 peaks[spec.contender] = worker.ask(PEAK)
         except NotRunError as error:
             notes[spec.contender] = f"not run: {error}"
     with ExitStack() as stack:
-        workers = {spec.contender: stack.enter_context(start(spec)) for spec in group if spec.contender not in notes}
+        workers = {spec.contender: stack.enter_context(Worker(spec)) for spec in group if spec.contender not in notes}
         for turn in range(-1, settings.rounds):  # the first answers say how many weights there are
             for name, worker in list(workers.items()):
                 try:
@@ -146,18 +140,9 @@ def measure_group(group: tuple[StepSpec, ...], settings: BenchSettings, start: C
                 except NotRunError as error:
                     notes[name] = f"not run: {error}"
                     del workers[name]
-    return [
-        Timing(
-            spec.dataset,
-            spec.case,
-            spec.phase,
-            name,
-            spec.batch_size,
-            tuple(ms[name]),
-            peaks.get(name),
-            notes.get(name, ""),
-            weights.get(name),
-        )
-        for spec in group
-        for name in (spec.contender,)
-    ]
+    found = []
+    for spec in group:
+        name = spec.contender
+        figures = tuple(ms[name]), peaks.get(name), notes.get(name, ""), weights.get(name)
+        found.append(Timing(spec.dataset, spec.case, spec.phase, name, spec.batch_size, *figures))
+    return found

@@ -14,16 +14,16 @@ from torch import Tensor
 from torch.optim import Adam
 from torch_geometric.data import Batch
 
-from lab.bench.machine import forget_peak, peak
 from lab.bench.replicated import ReplicatedGNN
-from lab.policy_model import policy_model
+from lab.provenance import forget_peak, peak
 from lab.reproduce.timing import TrainingSteps
+from lab.settings import policy_model
 from policylearn.data import PackedGraphs, make_batch
 from policylearn.data.packed import Array
 from policylearn.fast import accelerate, keep_freed_memory
 from policylearn.models import SYSTEMS, Inputs, calibrate
 from policylearn.nn import NetworkConfig
-from policylearn.settings import DataConfig, OptimConfig, RunConfig
+from policylearn.settings import DataConfig, OptimConfig
 from policylearn.settings.run_config import POLICY_LEARN
 from policylearn.training import Source, load_source, make_model, run_config
 from policylearn.training.evaluation import scored
@@ -151,7 +151,9 @@ def build(spec: StepSpec, source: Source) -> tuple[torch.nn.Module, PackedGraphs
     task = source.dataset.task
     model: torch.nn.Module
     if spec.contender == SYSTEM:
-        config = entrant_config(spec.case, spec.dataset)
+        # those that the dataset has for a policy or a system; a system's own where it has none
+        settings = {"selection": CASES[spec.case]} if spec.case in CASES else {"model": spec.case}
+        config = run_config(spec.dataset, settings)
         prepared = prepare_data(config, source)
         model = make_model(config, prepared.inputs)
         training = TrainingSteps(model, task, config)
@@ -164,9 +166,8 @@ def build(spec: StepSpec, source: Source) -> tuple[torch.nn.Module, PackedGraphs
     else:
         model = policy_model(selection, network, inputs)
         model = accelerate(model) if spec.contender == "ours" else model
-    settings = OptimConfig()
-    fused = spec.contender == "ours"
-    adam = Adam(model.parameters(), lr=settings.learning_rate, eps=settings.eps, fused=fused)
+    optim = OptimConfig()
+    adam = Adam(model.parameters(), lr=optim.learning_rate, eps=optim.eps, fused=spec.contender == "ours")
 
     def loss(batch: Batch) -> Tensor:
         if isinstance(model, ReplicatedGNN):
@@ -191,8 +192,3 @@ def inference(model: torch.nn.Module) -> Callable[[Batch], None]:
             scored(model, batch)
 
     return infer
-
-
-def entrant_config(case: str, dataset: str) -> RunConfig:
-    """The settings that a dataset has for a policy or a system; a system's own where it has none."""
-    return run_config(dataset, {"selection": CASES[case]} if case in CASES else {"model": case})

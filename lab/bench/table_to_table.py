@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import statistics
 import subprocess
 from collections.abc import Iterator
 from dataclasses import asdict
@@ -24,7 +23,7 @@ import pandas as pd
 from rdkit import Chem, rdBase
 
 from lab.bench.commands import ours, run
-from lab.bench.machine import keep
+from lab.provenance import keep
 from policylearn.data import PackedGraphs, data_root
 from policylearn.wording import markdown_table
 
@@ -81,19 +80,18 @@ def table(record: dict[str, Any]) -> str:
     """The record as documents hold it: medians over rounds."""
     rows, rates = [], {}
     for name, costs in record["costs"].items():
-        program, descriptors = PEERS[name]
-        rates[name] = [cost["rows"] / cost["seconds"] for cost in costs]
-        ms = statistics.median(1000 * cost["processor"] / cost["rows"] for cost in costs)
-        peak, rate = max(cost["peak_bytes"] for cost in costs) / 2**20, statistics.median(rates[name])
-        count = f"{costs[0]['rows']:,}"
-        rows.append((program, reads(descriptors), count, f"{rate:,.0f}", f"{ms:.2f}", f"{peak:,.0f}"))
+        found, (program, descriptors) = pd.DataFrame(costs), PEERS[name]
+        rates[name] = found.rows / found.seconds
+        ms, peak = (1000 * found.processor / found.rows).median(), found.peak_bytes.max() / 2**20
+        figures = f"{found.rows[0]:,}", f"{rates[name].median():,.0f}", f"{ms:.2f}", f"{peak:,.0f}"
+        rows.append((program, reads(descriptors), *figures))
     headings = ("command", "model", "molecules", "molecules a second", "ms of a processor per molecule", "peak MiB")
     text = [markdown_table(headings, rows)]
     for us, them in (list(PEERS)[:2], list(PEERS)[2:]):
-        ratios = [a / b for a, b in zip(rates[us], rates[them], strict=True)]
+        ratios = rates[us] / rates[them]
         each = ", ".join(f"{ratio:.1f}" for ratio in ratios)
         text.append(
-            f"{reads(PEERS[us][1]).capitalize()}: {statistics.median(ratios):.1f} times chemprop's rate ({each} in"
+            f"{reads(PEERS[us][1]).capitalize()}: {ratios.median():.1f} times chemprop's rate ({each} in"
             f" {len(ratios)} {'round' if len(ratios) == 1 else 'rounds'}); the goal is {GOAL} times."
         )
     begin, end = record["load"]
@@ -121,13 +119,13 @@ def main() -> None:
     train = pd.DataFrame({"smiles": list(islice(smiles, TRAINED_ON))})
     train["y"] = [f"{len(text) / 10 + draw.normal():.3f}" for text in train["smiles"]]
     train.to_csv(work / "train.csv", index=False)
-    data, described = work / "molecules.csv", work / "described.csv"
     rows = pd.DataFrame({"smiles": list(islice(smiles, options.molecules))})
-    rows.to_csv(data, index=False)
-    rows[: options.described].to_csv(described, index=False)
+    files = {False: work / "molecules.csv", True: work / "described.csv"}
+    for descriptors, path in files.items():
+        rows[: options.described if descriptors else None].to_csv(path, index=False)
     timed = {}
     for name, (_, descriptors) in PEERS.items():
-        training, timed[name] = commands(name, options.python, work, described if descriptors else data)
+        training, timed[name] = commands(name, options.python, work, files[descriptors])
         if not (work / name).exists():
             subprocess.run(training, check=True)
     costs: dict[str, list[dict[str, Any]]] = {name: [] for name in PEERS}

@@ -13,10 +13,8 @@ from lab.compare.plan import CompareJob, Comparison, jobs_of, label_of
 from lab.errors import save_errors
 from lab.ledger import JobOutcome, Ledger, read_curve, read_record, run_jobs
 from lab.provenance import commit, describe_machine, versions
-from lab.settings import open_ledger
-from policylearn.settings import DataConfig
+from lab.settings import kept_source, open_ledger
 from policylearn.settings.run_files import HISTORY
-from policylearn.training import Source, load_source
 from policylearn.training.fitting import describe_dataset
 from policylearn.training.folds import train
 
@@ -80,7 +78,7 @@ def run_comparison(
 
 def perform(job: CompareJob, runs: Path, callbacks: Sequence[lightning.Callback], ledger: Ledger) -> CompareRecord:
     """Train, and say all about it; the errors of graphs go beside the record in the ledger."""
-    folder, source = runs / job.record, load(job.config.data)
+    folder, source = runs / job.record, kept_source(job.config.data)
     done = train(job.config, source, folder, resume=folder.exists(), callbacks_of=lambda _title: callbacks)
     metrics = done.metrics
     if len(done.runs) == 1:
@@ -106,23 +104,11 @@ def perform(job: CompareJob, runs: Path, callbacks: Sequence[lightning.Callback]
     )
 
 
-_LOADED: dict[str, Source] = {}
-
-
-def load(config: DataConfig) -> Source:
-    """The data of a run, kept for the next one, which mostly has the same."""
-    key = repr(config)
-    if key not in _LOADED:
-        _LOADED.clear()
-        _LOADED[key] = load_source(config)
-    return _LOADED[key]
-
-
 def load_records(folder: str | Path) -> list[CompareRecord]:
     """All records below a folder."""
     folder = Path(folder)
     return [
-        replace(read_record(path, lambda content: CompareRecord(**content)), file=path)
+        replace(read_record(path, CompareRecord), file=path)
         for path in sorted(folder.glob("*/*.json"))
         if not path.name.startswith(".")
     ]

@@ -8,9 +8,9 @@ from itertools import pairwise
 
 import numpy as np
 
-from lab.compare.runner import CompareRecord, load
+from lab.compare.runner import CompareRecord
 from lab.errors import PairedDifference, Rows, paired_difference
-from lab.settings import read_settings
+from lab.settings import kept_source, read_settings
 from policylearn.data import DataError, Dataset
 from policylearn.data.packed import Array
 from policylearn.data.scaffolds import scaffold
@@ -124,7 +124,7 @@ def stratified(records: Sequence[CompareRecord], reference: str, plans: Sequence
 
 def _strata(configs: Sequence[DataConfig], part: str, plans: Sequence[StrataPlan]) -> Iterator[tuple[str, list[Rows]]]:
     """Each stratum, with the graphs of it in the data of each seed; all graphs first."""
-    ids = [getattr(load(config).dataset.splits[0], part) for config in configs]
+    ids = [getattr(kept_source(config).dataset.splits[0], part) for config in configs]
     yield "all", [(one, np.full(len(one), True)) for one in ids]
     for plan in plans:
         values = [_values(config, plan.name)[one] for config, one in zip(configs, ids, strict=True)]
@@ -139,7 +139,7 @@ _COMPUTED: dict[tuple[str, str], Array] = {}
 def _values(config: DataConfig, name: str) -> Array:
     key = repr(config), name
     if key not in _COMPUTED:
-        _COMPUTED[key] = PROPERTIES[name](load(config).dataset)
+        _COMPUTED[key] = PROPERTIES[name](kept_source(config).dataset)
     return _COMPUTED[key]
 
 

@@ -8,9 +8,9 @@ from typing import Any
 
 from lab.ledger import read_content
 from lab.reproduce.declaration import Cell, Experiment, Table
-from lab.reproduce.records import SHOWN_APART, Record
-from lab.settings import read_settings, selection_of, settings_of
-from policylearn.settings.flat import differences, short_hash
+from lab.reproduce.records import Record, fields_of
+from lab.settings import read_settings, selection_of
+from policylearn.settings.flat import short_hash
 
 FOLDER = "compare"
 """Below the results; ``python -m lab compare`` puts its records there."""
@@ -56,22 +56,9 @@ def experiment_of(settings: dict[str, Any]) -> Experiment:
 
 def record_of(content: dict[str, Any], cell: Cell, path: Path) -> Record:
     """A record of a comparison as one of a cell; the first ones were kept without a curve."""
-    config, paper = content["config"], cell.experiment.config()
-    changed = {key: ours for key, (ours, _) in differences(config, settings_of(paper)).items() if ours is not None}
-    policy = selection_of(config)
     return Record(
-        experiment=cell.experiment,
-        repeat="seed",
         number=content["seed"],
-        table=cell.table,
-        row=cell.row.slug,
-        column=cell.column.slug,
-        config=config,
-        changed={key: value for key, value in changed.items() if key not in SHOWN_APART},
-        mode=policy.get("mode"),
-        estimator=policy.get("estimator"),
         epochs=content["epochs"],
-        paper_epochs=paper.fit.epochs,
         schedule=None,
         best_epoch=content["best_epoch"],
         reported="valid",
@@ -80,5 +67,6 @@ def record_of(content: dict[str, Any], cell: Cell, path: Path) -> Record:
         finished="",
         command=f"{COMPARE} lab/comparisons/{path.parents[1].name}.yaml",
         file=path,
+        **fields_of(cell, content["config"]),
         **{key: content[key] for key in SAME},
     )

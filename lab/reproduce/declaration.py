@@ -10,10 +10,9 @@ from typing import Any, Literal
 
 from lab.settings import selection_of, settings_of
 from policylearn.settings import RunConfig
+from policylearn.settings.run_config import POLICY_LEARN
 from policylearn.training.presets import run_config
 
-POLICY = "policy"
-"""The model of methods that are Policy-learn with some policy; every other name is that of a system."""
 Measure = Literal["metric", "train_ms", "test_ms", "test_ms_deterministic"]
 """What a run gives: the task's metric, or the milliseconds of a training epoch or of a pass over the test graphs."""
 Repeat = Literal["seed", "fold", "round"]
@@ -61,9 +60,9 @@ class Method:
     """One way to look at a graph.
 
     Args:
-        policy: which policy it is; empty for a system.
+        policy: which policy of Policy-learn it is; empty for another system.
         settings: what differs from the settings of that policy or system, by dotted name.
-        model: which system it is, by its name; `policy` for policies.
+        model: which system it is, by its name.
         note: what a reader must know of the published figure, such as a budget that it breaks; empty for nothing.
     """
 
@@ -71,7 +70,7 @@ class Method:
     slug: str
     policy: str = ""
     settings: tuple[tuple[str, Any], ...] = ()
-    model: str = POLICY
+    model: str = POLICY_LEARN
     note: str = ""
 
 
@@ -119,9 +118,8 @@ class Experiment:
     """What is run for a cell; cells of several tables may share one.
 
     Args:
-        policy: ours; empty for a system.
+        policy: of Policy-learn; empty for another system.
         settings: what differs from the paper's settings of that policy.
-        model: the system; `policy` for policies.
     """
 
     dataset: str
@@ -130,7 +128,7 @@ class Experiment:
     target: str | None = None
     settings: tuple[tuple[str, Any], ...] = ()
     measure: Measure = "metric"
-    model: str = POLICY
+    model: str = POLICY_LEARN
 
     @property
     def learns(self) -> bool:
@@ -140,29 +138,19 @@ class Experiment:
     @property
     def slug(self) -> str:
         """A folder's name."""
-        picks = [f"t{self.picks}"] if self.picks else []
-        settings = [str(value) for _, value in self.settings]
-        measure = [] if self.measure == "metric" else [self.measure]
-        return "-".join(
-            [*([self.target] if self.target else []), self.policy or self.model, *picks, *settings, *measure]
-        )
+        parts = [self.target, self.policy or self.model, f"t{self.picks}" if self.picks else None]
+        parts += [str(value) for _, value in self.settings]
+        parts += [None if self.measure == "metric" else self.measure]
+        return "-".join(filter(None, parts))
 
+    @functools.cache  # a report asks for the same few ones over and over, and reads a YAML for each
     def config(self) -> RunConfig:
         """The paper's settings."""
-        return paper_config(self)
-
-
-@functools.cache  # a report asks for the same ones over and over, and reading a YAML takes its time
-def paper_config(experiment: Experiment) -> RunConfig:
-    """The paper's settings for an experiment."""
-    if experiment.model == POLICY:
-        given: dict[str, Any] = {"selection.name": experiment.policy}
-        picks = "selection.picks"
-    else:
-        given, picks = {"model": experiment.model}, "picks"
-    given |= {picks: experiment.picks} if experiment.picks else {}
-    given |= {} if experiment.target is None else {"data.target": [experiment.target]}
-    return run_config(experiment.dataset, given | dict(experiment.settings))
+        given: dict[str, Any] = {"model": self.model}
+        given |= {"selection.name": self.policy} if self.policy else {}
+        given |= {"selection.picks" if self.policy else "picks": self.picks} if self.picks else {}
+        given |= {"data.target": [self.target]} if self.target else {}
+        return run_config(self.dataset, given | dict(self.settings))
 
 
 @dataclass(frozen=True)
@@ -177,11 +165,9 @@ class Cell:
     @property
     def experiment(self) -> Experiment:
         """How to get it."""
-        method, column = self.row.method, self.column
-        picks = self.row.picks or 0
-        return Experiment(
-            column.dataset, method.policy, picks, column.target, method.settings, column.measure, method.model
-        )
+        method, column, picks = self.row.method, self.column, self.row.picks or 0
+        of_cell = column.target, method.settings, column.measure, method.model
+        return Experiment(column.dataset, method.policy, picks, *of_cell)
 
 
 @dataclass(frozen=True)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
-from lab.reproduce.declaration import ABSENT, Cell, Experiment, Repeat, Table
+from lab.reproduce.declaration import ABSENT, Cell, Repeat, Table
+from lab.reproduce.wish import Wish
 from lab.settings import settings_of
 from policylearn.models import complete
 from policylearn.settings import ConfigError, RunConfig, changed, with_setting
@@ -23,40 +24,16 @@ ESTIMATOR = "selection.estimator"
 
 
 @dataclass(frozen=True)
-class Wish:
-    """Which part of a table to run, and how.
-
-    Args:
-        rows: slugs or patterns such as ``learned*``; empty takes all that the paper has a figure for.
-        seeds: how many seeds, folds or rounds; None takes the protocol's number.
-        only: these alone.
-        settings: what to change, by dotted name; those of a model go to the rows whose model has them.
-        estimators: of policies that learn; empty takes the settings' own.
-    """
-
-    rows: tuple[str, ...] = ()
-    columns: tuple[str, ...] = ()
-    seeds: int | None = None
-    only: tuple[int, ...] = ()
-    epochs: int | None = None
-    settings: dict[str, Any] = field(default_factory=dict)
-    estimators: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
 class Job:
     """One run.
 
     Args:
-        paper: the paper's own settings, to compare with.
         schedule: how the learning rate's steps were fitted to fewer epochs; None where they were not.
     """
 
     cell: Cell
-    experiment: Experiment
     repeat: int
     config: RunConfig
-    paper: RunConfig
     schedule: str | None = None
 
     @property
@@ -67,7 +44,7 @@ class Job:
     @property
     def record(self) -> str:
         """Where its record goes; of a dataset that is a path, the last part is taken."""
-        return f"{Path(self.experiment.dataset).stem}/{self.experiment.slug}/{self.name}"
+        return f"{Path(self.cell.experiment.dataset).stem}/{self.cell.experiment.slug}/{self.name}"
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -91,7 +68,7 @@ def plan(table: Table, wish: Wish) -> list[Job]:
     ]
     for key, value in wish.settings.items():
         if jobs and key not in taken:  # no row's model has it; the first one says what is wrong
-            complete(with_setting(jobs[-1].paper, key, value))
+            complete(with_setting(jobs[-1].cell.experiment.config(), key, value))
     return sorted(jobs, key=lambda job: job.repeat)  # a stable sort keeps the cells' order
 
 
@@ -137,7 +114,7 @@ def jobs_of(cell: Cell, wish: Wish, estimator: str | None, taken: set[str]) -> I
         taken.add(key)
     protocol = cell.column.protocol
     for number in repeats(protocol.count, wish, protocol.repeat):
-        yield Job(cell, cell.experiment, number, repeated(config, protocol.repeat, number), paper, schedule)
+        yield Job(cell, number, repeated(config, protocol.repeat, number), schedule)
 
 
 def is_of_run(key: str) -> bool:

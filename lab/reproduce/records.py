@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from lab.ledger import Ledger, read_record
-from lab.reproduce.declaration import Experiment, Repeat
+from lab.reproduce.declaration import Cell, Experiment, Repeat
 from lab.reproduce.plan import ESTIMATOR, REPEATED, Job
-from lab.settings import read_settings
+from lab.settings import read_settings, selection_of, settings_of
+from policylearn.settings.flat import differences
 
 RUNS = "runs"
 NAMES = re.compile(r"(seed|fold|round)\d+-[0-9a-f]{8}\.json")
@@ -66,18 +67,36 @@ class Record:
     command: str
     file: Path | None = field(default=None, compare=False)
 
-    @classmethod
-    def of(cls, content: dict[str, Any]) -> Record:
-        """From the fields of a file."""
-        experiment, config = dict(content.pop("experiment")), read_settings(content.pop("config"))
-        settings = tuple((key, value) for key, value in experiment.pop("settings"))
-        return cls(experiment=Experiment(**experiment, settings=settings), config=config, **content)
+
+def upgrade(content: dict[str, Any]) -> dict[str, Any]:
+    """The fields of a record in today's form."""
+    if content["experiment"].get("model") == "policy":  # its name in older records
+        del content["experiment"]["model"]
+    return content | {"config": read_settings(content["config"])}
+
+
+def fields_of(cell: Cell, settings: dict[str, Any]) -> dict[str, Any]:
+    """The fields of a record that follow from what was run for which cell."""
+    policy, paper = selection_of(settings), cell.experiment.config()
+    changes = differences(settings, settings_of(paper)).items()
+    return {
+        "experiment": cell.experiment,
+        "repeat": cell.column.protocol.repeat,
+        "table": cell.table,
+        "row": cell.row.slug,
+        "column": cell.column.slug,
+        "config": settings,
+        "changed": {key: ours for key, (ours, _) in changes if key not in SHOWN_APART},
+        "mode": policy.get("mode"),
+        "estimator": policy.get("estimator"),
+        "paper_epochs": paper.fit.epochs,
+    }
 
 
 def load_records(ledger: Ledger) -> list[Record]:
     """All records, in the order of their paths."""
     paths = sorted(path for path in ledger.root.glob("*/*/*.json") if NAMES.fullmatch(path.name))
-    return [replace(read_record(path, Record.of), file=path) for path in paths]
+    return [replace(read_record(path, Record, upgrade), file=path) for path in paths]
 
 
 def run_folder(ledger: Ledger, job: Job) -> Path:

@@ -14,14 +14,12 @@ from lab.errors import save_errors
 from lab.ledger import JobOutcome, Ledger, read_curve, run_jobs
 from lab.provenance import commit, describe_machine, versions
 from lab.reproduce.plan import Job, command_of
-from lab.reproduce.records import SHOWN_APART, Record, run_folder
+from lab.reproduce.records import Record, fields_of, run_folder
 from lab.reproduce.timing import measure_ms
 from lab.reproduce.unfinished import continue_copy, remove_copy
-from lab.settings import selection_of, settings_of
-from policylearn.settings import DataConfig
-from policylearn.settings.flat import differences
+from lab.settings import kept_source
 from policylearn.settings.run_files import HISTORY
-from policylearn.training import Source, fit, load_run, load_source
+from policylearn.training import Source, fit, load_run
 from policylearn.training.checkpoints import CHECKPOINTS
 from policylearn.training.fitting import describe_dataset
 from policylearn.training.folds import parts_of
@@ -41,14 +39,10 @@ def run_table(
     A run that was stopped continues from its run folder, or from the copy that was kept of it. ``after`` is told each
     job that is over, whoever did it.
     """
-    kept: list[tuple[DataConfig, Source]] = []  # one dataset at a time
 
     def run(job: Job) -> Record:
-        data = job.config.data.replace(fold=None, transforms={})
-        if not kept or kept[0][0] != data:
-            kept[:] = [(data, load_source(data))]
         continue_copy(ledger, job)
-        return perform(job, kept[0][1], ledger, callbacks_of(job))
+        return perform(job, kept_source(job.config.data), ledger, callbacks_of(job))
 
     def finished(job: Job) -> None:
         if ledger.find(job) is not None:
@@ -60,9 +54,10 @@ def run_table(
 
 def perform(job: Job, source: Source, ledger: Ledger, callbacks: Sequence[lightning.Callback]) -> Record:
     """Train or measure, and say all about it."""
-    if job.experiment.measure != "metric":
+    measure = job.cell.column.measure
+    if measure != "metric":
         started = time.perf_counter()
-        value = measure_ms(job.config, source, job.experiment.measure)
+        value = measure_ms(job.config, source, measure)
         nothing: dict[str, Any] = {"best_epoch": None, "valid": None, "parameters": {}}
         figures = nothing | {"test": value, "seconds": time.perf_counter() - started}
         return record_of(job, figures, describe_dataset(source.dataset), versions(), "test", {})
@@ -86,27 +81,16 @@ def record_of(
     curve: dict[str, list[float]],
 ) -> Record:
     """A job's record."""
-    cell, settings, policy = job.cell, job.settings, selection_of(job.settings)
-    apart = (*SHOWN_APART, *(("optim.decay_every", "optim.milestones") if job.schedule else ()))
-    changed = {
-        key: ours for key, (ours, _) in differences(settings, settings_of(job.paper)).items() if key not in apart
-    }
+    of_cell, column = fields_of(job.cell, job.settings), job.cell.column
+    if job.schedule:  # it says what was changed
+        for key in ("optim.decay_every", "optim.milestones"):
+            of_cell["changed"].pop(key, None)
     return Record(
-        experiment=job.experiment,
-        repeat=cell.column.protocol.repeat,
         number=job.repeat,
-        table=cell.table,
-        row=cell.row.slug,
-        column=cell.column.slug,
-        config=settings,
-        changed=changed,
-        mode=policy.get("mode"),
-        estimator=policy.get("estimator"),
         epochs=job.config.fit.epochs,
-        paper_epochs=job.paper.fit.epochs,
         schedule=job.schedule,
-        metric=cell.column.metric,
-        higher_is_better=cell.column.higher_is_better,
+        metric=column.metric,
+        higher_is_better=column.higher_is_better,
         best_epoch=None if figures["best_epoch"] is None else figures["best_epoch"] - 1,
         valid=figures["valid"],
         test=figures["test"],
@@ -119,5 +103,6 @@ def record_of(
         versions=versions,
         commit=commit(),
         finished=datetime.now(UTC).isoformat(timespec="seconds"),
-        command=command_of(cell, settings, [job.repeat]),
+        command=command_of(job.cell, job.settings, [job.repeat]),
+        **of_cell,
     )

@@ -7,8 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from lab.reproduce.declaration import POLICY, Column, Method, PaperRow, Protocol, Table, row
-from policylearn.settings.run_config import read_yaml
+from lab.reproduce.declaration import Column, Method, PaperRow, Protocol, Table, row
+from policylearn.settings.run_config import POLICY_LEARN, read_yaml
 
 SHARES = ("accuracy", "rocauc")
 """Metrics that the paper prints in per cent; higher is better."""
@@ -16,7 +16,7 @@ SHARES = ("accuracy", "rocauc")
 
 def read_method(key: str, name: str, slug: str = "", model: str = "", settings: Any = None, **more: str) -> Method:
     """A method: Policy-learn with a policy, or the system that has its key."""
-    model = POLICY if "policy" in more else model or key
+    model = POLICY_LEARN if "policy" in more else model or key
     return Method(name, slug or key, settings=tuple((settings or {}).items()), model=model, **more)
 
 

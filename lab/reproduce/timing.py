@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import islice
 
 import torch
 from torch.nn.utils import clip_grad_norm_
@@ -73,9 +74,7 @@ class TrainingSteps:
 
     def epoch(self, loader: BatchLoader, most: int | None = None) -> None:
         """Steps over one epoch's batches, or over the first few of them."""
-        for number, batch in enumerate(loader):
-            if number == most:
-                break
+        for number, batch in enumerate(islice(loader, most)):
             self.step(batch, number)
 
 

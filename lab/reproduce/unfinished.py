@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import lzma
+import os
 import shutil
+import time
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -38,15 +41,21 @@ class BegunRun:
     seconds: list[float]
     epochs: int
 
+    @property
+    def idle_minutes(self) -> float:
+        """How long ago its last epoch ended."""
+        return (time.time() - (self.folder / HISTORY).stat().st_mtime) / 60
+
+    def __str__(self) -> str:
+        return f"{self.name}: epoch {len(self.seconds)} of {self.epochs}"
+
 
 def begun_runs(root: Path, kind: str) -> Iterator[BegunRun]:
     """The unfinished runs of a results folder: those below ``runs``, or the copies below ``unfinished``."""
     for path in sorted((root / kind).glob(f"**/{HISTORY}")):
         if not path.with_name(METRICS).exists():
-            epochs = int(read_yaml(path.with_name(CONFIG))["fit"]["epochs"])
-            yield BegunRun(
-                str(path.parent.relative_to(root / kind)), path.parent, read_history(path)["seconds"], epochs
-            )
+            epochs, name = read_yaml(path.with_name(CONFIG))["fit"]["epochs"], path.parent.relative_to(root / kind)
+            yield BegunRun(str(name), path.parent, read_history(path)["seconds"], int(epochs))
 
 
 def keep_unfinished(root: Path) -> list[Path]:
@@ -59,7 +68,7 @@ def keep_unfinished(root: Path) -> list[Path]:
             kept.append(copy)
     for run in begun_runs(root, UNFINISHED):
         if (root / f"{run.name}.json").exists():
-            remove(root, run.folder)
+            remove(run.folder)
     return kept
 
 
@@ -107,12 +116,11 @@ def remove_copy(ledger: Ledger, job: Job) -> None:
     """Remove the copy of a run that has its record now."""
     copy = find_copy(ledger, job)
     if copy is not None:
-        remove(ledger.root, copy)
+        remove(copy)
 
 
-def remove(root: Path, copy: Path) -> None:
+def remove(copy: Path) -> None:
     """Remove a copy and the folders above it that are empty then."""
     shutil.rmtree(copy)
-    for parent in copy.relative_to(root).parents[:-1]:
-        if not any((root / parent).iterdir()):
-            (root / parent).rmdir()
+    with suppress(OSError):  # other copies are in it
+        os.removedirs(copy.parent)

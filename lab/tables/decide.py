@@ -20,6 +20,7 @@ from lab.pages import replace_between
 from lab.tables.inner_splits import inner_split
 from lab.tables.moleculeace import PAGE, keep, load, tables, train
 from lab.tables.splits import TABLES, SplitTable, read_rows, split_text
+from policylearn.wording import markdown_table
 
 RECORDS = Path("results/decide")
 DEFAULT = "default"
@@ -64,7 +65,7 @@ def decision_table(settings: dict[str, pd.DataFrame]) -> str:
     """A line per setting: the mean RMSE of the assays, the other tables, and the gain over the default in percent."""
     base = settings[DEFAULT]
     names = ("setting", "tables", "assays", *(f"{part} alone" for part in PARTS), *TABLES, "better by", "core s")
-    lines = ["| " + " | ".join(names) + " |", "|" + "---|" * len(names)]
+    lines = []
     for name, found in sorted(settings.items(), key=lambda one: (one[0] != DEFAULT, one[0])):
         gain = 100 * np.log(errors(base) / errors(found)).dropna()
         both = found.loc[gain.index]
@@ -78,8 +79,8 @@ def decision_table(settings: dict[str, pd.DataFrame]) -> str:
             "" if name == DEFAULT else f"{gain.mean():+.2f} ± {gain.sem():.2f} %",
             f"{both['cpu_seconds'].mean():.0f}",
         ]
-        lines.append("| " + " | ".join(cells) + " |")
-    return "\n".join(lines)
+        lines.append(cells)
+    return markdown_table(names, lines)
 
 
 def main() -> None:

@@ -29,8 +29,7 @@ def inner_split(rows: pd.DataFrame, seed: int, *, by_scaffold: bool) -> pd.DataF
     known = rows[rows["split"] != "test"].reset_index(drop=True)
     train = known.index[known["split"] == "train"].tolist()
     draw, count = random.Random(seed), len(train) // PART
-    smiles = known["smiles"][train]
-    chosen = chosen_scaffolds(smiles, draw, count) if by_scaffold else draw.sample(train, count)
+    chosen = chosen_scaffolds(known["smiles"][train], draw, count) if by_scaffold else draw.sample(train, count)
     known["split"] = known["split"].map({"val": "test", "train": "train"})
     known.loc[chosen, "split"] = "val"
     return known

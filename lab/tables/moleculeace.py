@@ -11,9 +11,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import resource
 import subprocess
-import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -22,10 +20,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from lab.bench.commands import children_seconds, ours
 from lab.pages import replace_between
 from lab.provenance import commit, describe_machine
 from lab.tables.splits import read_rows
 from policylearn.data import data_root
+from policylearn.data.pictures import new_picture
+from policylearn.wording import markdown_table
 
 RECORDS = Path("results/moleculeace")
 PEERS = {"CheMeleon": "CheMeleon (foundation model)", "SVM+ECFP": "SVM on ECFP"}
@@ -60,19 +61,12 @@ def train(
     with tempfile.TemporaryDirectory() as name:
         table, run = Path(name) / "table.csv", Path(name) / "run"
         rows.to_csv(table, index=False)
-        command = ["-m", "policylearn", "train", str(table), "--target", *targets, "--data.split_column", "split"]
-        before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        subprocess.run(
-            [sys.executable, *command, "-o", str(run), *words],
-            check=True,
-            env=os.environ | {"XDG_CACHE_HOME": str(cache or name)},
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
-        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        command = [*ours(), "train", str(table), "--target", *targets, "--data.split_column", "split", "-o", str(run)]
+        before, environment = children_seconds(), os.environ | {"XDG_CACHE_HOME": str(cache or name)}
+        subprocess.run([*command, *words], check=True, env=environment, capture_output=True)
+        spent = children_seconds() - before
         metrics = json.loads((run / "metrics.json").read_text(encoding="utf-8"))
         answers = pd.read_csv(run / "predictions.csv").query("part == 'test'")
-    spent = (after.ru_utime + after.ru_stime) - (before.ru_utime + before.ru_stime)
     return {
         "score": metrics["test"],
         "metric": metrics["metric"],
@@ -111,45 +105,34 @@ def load(folder: Path) -> pd.DataFrame:
     return pd.DataFrame.from_dict(found, orient="index")
 
 
-def test_table(ours: pd.DataFrame, published: pd.DataFrame) -> str:
+def test_table(test: pd.DataFrame, published: pd.DataFrame) -> str:
     """Ours beside the published methods, on the test rows."""
-    theirs = published[published["assay"].isin(ours.index)]
+    theirs = published[published["assay"].isin(test.index)]
     methods = theirs.groupby("method")[["rmse", "cliff_rmse"]].mean()
-    methods["wins"] = (theirs["rmse"] > theirs["assay"].map(ours["rmse"])).groupby(theirs["method"]).sum()
-    whole = methods[theirs["method"].value_counts() == len(ours)].sort_values("rmse", kind="stable")
-    own = ours[["rmse", "cliff_rmse", "cpu_seconds", "coverage"]].mean()
-    lines = [
-        "| method | mean RMSE | on cliffs | ours is better on |",
-        "|---|---|---|---|",
-        f"| **policylearn, defaults** ({own['cpu_seconds']:.0f} core s per assay) | **{own['rmse']:.3f}**"
-        f" | **{own['cliff_rmse']:.3f}** | |",
-    ]
+    methods["wins"] = (theirs["rmse"] > theirs["assay"].map(test["rmse"])).groupby(theirs["method"]).sum()
+    whole = methods[theirs["method"].value_counts() == len(test)].sort_values("rmse", kind="stable")
+    own = test[["rmse", "cliff_rmse", "cpu_seconds", "coverage"]].mean()
+    name = f"**policylearn, defaults** ({own['cpu_seconds']:.0f} core s per assay)"
+    lines = [(name, f"**{own['rmse']:.3f}**", f"**{own['cliff_rmse']:.3f}**", "")]
     for method, one in whole.iterrows():
-        lines.append(f"| {method} | {one['rmse']:.3f} | {one['cliff_rmse']:.3f} | {one['wins']:.0f} of {len(ours)} |")
-    lines.append(f"\n90 % intervals held {own['coverage']:.1%} of the test rows.")
-    return "\n".join(lines)
+        wins = f"{one['wins']:.0f} of {len(test)}"
+        lines.append((str(method), f"{one['rmse']:.3f}", f"{one['cliff_rmse']:.3f}", wins))
+    table = markdown_table(("method", "mean RMSE", "on cliffs", "ours is better on"), lines)
+    return f"{table}\n\n90 % intervals held {own['coverage']:.1%} of the test rows."
 
 
-def draw(ours: pd.DataFrame, published: pd.DataFrame) -> None:
+def draw(test: pd.DataFrame, published: pd.DataFrame) -> None:
     """One dot per assay: ours against two published methods; below the line ours is better."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
-
-    figure, axes = pyplot.subplots(figsize=(4.6, 4.4))
-    for method, title in PEERS.items():
-        theirs = published[published["method"] == method].set_index("assay")["rmse"]
-        both = pd.DataFrame({"ours": ours["rmse"], "theirs": theirs}).dropna()
-        wins = int((both["ours"] < both["theirs"]).sum())
-        axes.scatter(both["theirs"], both["ours"], label=f"{title}: better on {wins} of {len(both)}")
-    ends = (0.35, 0.95)
-    axes.plot(ends, ends, color="grey", linewidth=1)
-    axes.set(xlabel="published method, test RMSE", ylabel="policylearn, test RMSE", xlim=ends, ylim=ends)
-    axes.legend(loc="upper left", frameon=False, fontsize=8)
-    figure.tight_layout()
-    figure.savefig(PICTURE, dpi=150)
-    pyplot.close(figure)
+    with new_picture(PICTURE, 4.6, 4.4, dpi=150) as figure:
+        axes, ends = figure.subplots(), (0.35, 0.95)
+        for method, title in PEERS.items():
+            theirs = published[published["method"] == method].set_index("assay")["rmse"]
+            both = pd.DataFrame({"ours": test["rmse"], "theirs": theirs}).dropna()
+            wins = int((both["ours"] < both["theirs"]).sum())
+            axes.scatter(both["theirs"], both["ours"], label=f"{title}: better on {wins} of {len(both)}")
+        axes.plot(ends, ends, color="grey", linewidth=1)
+        axes.set(xlabel="published method, test RMSE", ylabel="policylearn, test RMSE", xlim=ends, ylim=ends)
+        axes.legend(loc="upper left", frameon=False, fontsize=8)
 
 
 def main() -> None:

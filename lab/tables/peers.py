@@ -15,7 +15,6 @@ import hashlib
 import json
 import os
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -29,8 +28,10 @@ import pandas as pd
 from filelock import FileLock, Timeout
 from sklearn.metrics import roc_auc_score
 
-from lab.bench.machine import PROJECT, describe
+from lab.bench.commands import children_seconds, ours
+from lab.provenance import PROJECT, describe
 from lab.tables.splits import TABLES, SplitTable, split_file
+from lab.tables.summary import read
 
 RECORDS = PROJECT / "results" / "peers"
 OURS = "policylearn"
@@ -50,10 +51,11 @@ class PeerJob:
 
     def command(self, python: Path, file: Path, out: Path) -> list[str]:
         """What to run; it writes its predictions below ``out``."""
+        if self.peer == OURS:
+            words = ["--data.split_column", "split", "--seed", str(self.seed), "--fit.threads", "1"]
+            return [*ours(), "train", str(file), "--target", *self.table.targets, *words, "-o", str(out / "run")]
         if self.peer not in FEATURES:
-            module = f"lab.tables.{'policylearn_default' if self.peer == OURS else self.peer}"
-            runner = sys.executable if self.peer == OURS else str(python)
-            return [runner, "-m", module, str(file), self.table.kind, str(self.seed), str(out)]
+            return [str(python), "-m", f"lab.tables.{self.peer}", str(file), self.table.kind, str(self.seed), str(out)]
         columns = ["--smiles-columns", "smiles", "--target-columns", *self.table.targets, "--splits-column", "split"]
         seeds = ["--pytorch-seed", str(self.seed), "--data-seed", str(self.seed)]
         train = ["--data-path", str(file), "--output-dir", str(out), "--task-type", self.table.kind, *columns, *seeds]
@@ -74,15 +76,10 @@ def jobs(peers: list[str], tables: list[str]) -> Iterator[PeerJob]:
             yield from (PeerJob(peer, table, seed) for seed in range(table.seeds) for peer in turn)
 
 
-def read_records(table: str) -> list[dict[str, Any]]:
-    """What is recorded of a table."""
-    path = RECORDS / f"{table}.jsonl"
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()] if path.exists() else []
-
-
 def is_recorded(job: PeerJob) -> bool:
     """Whether a run is done."""
-    return any((row["peer"], row["seed"]) == (job.peer, job.seed) for row in read_records(job.table.name))
+    records = read([RECORDS], job.table.name)
+    return bool(((records["peer"] == job.peer) & (records["seed"] == job.seed)).any())
 
 
 def run(job: PeerJob, python: Path, work: Path, where: dict[str, Any]) -> dict[str, Any]:
@@ -99,19 +96,13 @@ def run(job: PeerJob, python: Path, work: Path, where: dict[str, Any]) -> dict[s
     log.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="peer-") as name:
         out = Path(name)
-        command, start = job.command(python, file, out), time.monotonic()
+        command, start, before = job.command(python, file, out), time.monotonic(), children_seconds()
+        folder = PROJECT if command[1] == "-m" else out  # of a module of ours, or of a program that may leave files
+        environment = os.environ | ONE_THREAD | {"XDG_CACHE_HOME": str(out / "cache")}  # so that nothing is known yet
         with log.open("w") as output:
-            process = subprocess.Popen(
-                command,
-                stdout=output,
-                stderr=subprocess.STDOUT,
-                env=os.environ | ONE_THREAD,
-                cwd=PROJECT if command[1] == "-m" else out,  # a module of ours, or a program that may leave files
-            )
-            _, status, usage = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
-        if process.returncode:
-            raise SystemExit(f"{job.peer} on {file} ended with status {process.returncode}; {log} has what it said")
+            done = subprocess.run(command, stdout=output, stderr=subprocess.STDOUT, env=environment, cwd=folder)
+        if done.returncode:
+            raise SystemExit(f"{job.peer} on {file} ended with status {done.returncode}; {log} has what it said")
         scores = {part: score(job.table, file, part, predictions(job, file, out, part)) for part in ("val", "test")}
     return {
         "peer": job.peer,
@@ -120,7 +111,7 @@ def run(job: PeerJob, python: Path, work: Path, where: dict[str, Any]) -> dict[s
         "metric": job.table.metric,
         "valid": scores["val"],
         "test": scores["test"],
-        "cpu_seconds": round(usage.ru_utime + usage.ru_stime, 2),
+        "cpu_seconds": round(children_seconds() - before, 2),
         "wall_seconds": round(time.monotonic() - start, 2),
         "command": " ".join(command).replace(str(work), "WORK").replace(name, "OUT").replace(f"{PROJECT}/", ""),
         "split_sha256": hashlib.sha256(file.read_bytes()).hexdigest(),
@@ -131,6 +122,11 @@ def run(job: PeerJob, python: Path, work: Path, where: dict[str, Any]) -> dict[s
 
 def predictions(job: PeerJob, file: Path, out: Path, part: str) -> pd.DataFrame | None:
     """What the peer wrote for a part, a column per target; chemprop predicts the test rows alone."""
+    if job.peer == OURS:
+        rows, name = pd.read_csv(out / "run" / "predictions.csv"), {"val": "valid", "test": "test"}[part]
+        kind = "predicted" if job.table.kind == "regression" else "probability"
+        own = rows.loc[rows["part"] == name, [f"{kind}_{target}" for target in job.table.targets]]
+        return own.set_axis(list(job.table.targets), axis=1).reset_index(drop=True)
     if job.peer not in FEATURES:
         return pd.read_csv(out / f"{part}.csv")
     if part == "val":

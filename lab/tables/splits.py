@@ -8,7 +8,6 @@ seed. The split says train, val or test, which policylearn and chemprop both und
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -86,8 +85,13 @@ def split_text(table: SplitTable, seed: int) -> str:
 def read_freesolv(seed: int) -> tuple[pd.DataFrame, Parts]:
     """FreeSolv in the order of its file, and a random split: 514 rows to train, 64 to choose, 64 to report."""
     rows = read_rows(data_root() / "tables" / "freesolv.csv")[["smiles", "expt"]]
-    order, tenth = np.random.default_rng(seed).permutation(len(rows)), len(rows) // 10
-    return rows, {"val": order[:tenth], "test": order[tenth : 2 * tenth], "train": order[2 * tenth :]}
+    return rows, random_parts(len(rows), seed)
+
+
+def random_parts(rows: int, seed: int) -> Parts:
+    """A random split, a tenth each to validate and to test."""
+    order, tenth = np.random.default_rng(seed).permutation(rows), rows // 10
+    return {"val": order[:tenth], "test": order[tenth : 2 * tenth], "train": order[2 * tenth :]}
 
 
 def read_packed(table: SplitTable) -> tuple[pd.DataFrame, Parts]:
@@ -96,24 +100,21 @@ def read_packed(table: SplitTable) -> tuple[pd.DataFrame, Parts]:
         smiles = [line.strip() for line in bytes(packed["smiles"]).decode().split("\n")]
         targets: NDArray[Any] = packed["y"]
         parts = {"train": packed["train"], "val": packed["valid"], "test": packed["test"]}
-    write: Callable[[Any], str] = str if table.kind == "regression" else lambda value: str(int(value))
-    cells = [["" if np.isnan(value) else write(value) for value in row] for row in targets]
-    rows = pd.DataFrame(cells, columns=list(table.targets))
+    rows = pd.DataFrame(targets, columns=list(table.targets))
+    rows = rows if table.kind == "regression" else rows.astype("Int64")  # labels, some of which are missing
     rows.insert(0, "smiles", smiles)
     return rows, parts
 
 
 def split_words(parts: Parts, rows: int) -> list[str]:
     """The part of each row; every row must be in exactly one."""
-    words = [""] * rows
-    for word, indices in parts.items():
-        for index in indices.tolist():
-            if words[index]:
-                raise ValueError(f"row {index} is in {words[index]} and in {word}; a row belongs to one part")
-            words[index] = word
-    if "" in words:
-        raise ValueError(f"row {words.index('')} is in no part; the split must name every row")
-    return words
+    order = np.concatenate(list(parts.values()))
+    times = np.bincount(order, minlength=rows)
+    if (times != 1).any():
+        row = int(np.flatnonzero(times != 1)[0])
+        raise ValueError(f"row {row} is in {times[row]} parts of the split; a row belongs to one part")
+    words = np.repeat(list(parts), [len(part) for part in parts.values()])
+    return [str(word) for word in words[np.argsort(order)]]
 
 
 def main() -> None:

@@ -18,7 +18,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from lab.bench.machine import PROJECT
+from lab.provenance import PROJECT
 from lab.tables.splits import TABLES, SplitTable
 from policylearn.wording import markdown_table
 

@@ -23,8 +23,9 @@ def draw_curves(panels: Mapping[str, Runs], path: Path) -> Path:
     with new_picture(path, 4.6 * len(panels), 3.4, dpi=110) as figure:
         for (title, runs), axes in zip(panels.items(), figure.subplots(1, len(panels), squeeze=False)[0], strict=True):
             for name, frame in runs.items():
-                for run in (frame[column] for column in frame):
-                    axes.plot(run.dropna(), color=colour[name], alpha=0.3 if frame.shape[1] > 1 else 1, linewidth=1)
+                axes.plot(
+                    frame.sort_index().interpolate(limit_area="inside"), color=colour[name], alpha=0.3, linewidth=1
+                )
                 middle = mean_curve(frame)
                 dot = "o" if len(middle) == 1 else None  # no line is seen of one point
                 axes.plot(middle, color=colour[name], linewidth=2.2, marker=dot, label=name)

@@ -13,13 +13,12 @@ from policylearn.data.synthetic import adjacency
 
 def diameters(graphs: PackedGraphs) -> Array:
     """The longest of the shortest paths of each graph, ``(G,)``; graphs must be connected."""
-    found = []
-    for graph in range(len(graphs)):
-        longest = shortest_path(adjacency(graphs, np.array([graph]))[0], unweighted=True).max()
-        if np.isinf(longest):
-            raise DataError(f"graph {graph} is not connected and has no diameter; hand over its components one by one")
-        found.append(int(longest))
-    return np.array(found)
+    alone = (adjacency(graphs, np.array([graph]))[0] for graph in range(len(graphs)))
+    longest = np.array([shortest_path(matrix, unweighted=True).max() for matrix in alone])
+    if np.isinf(longest).any():
+        wrong = int(longest.argmax())
+        raise DataError(f"graph {wrong} is not connected and has no diameter; hand over its components one by one")
+    return longest.astype(np.int64)
 
 
 def mark_is_seen(graphs: PackedGraphs, layers: int) -> Array:

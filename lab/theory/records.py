@@ -6,11 +6,9 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import fmean, stdev
-from typing import Any, TypeVar
+from typing import Any
 
-import msgspec
-
-from lab.ledger import Ledger, LedgerError, read_content, run_jobs
+from lab.ledger import Ledger, LedgerError, read_record, run_jobs
 from lab.provenance import commit, describe_machine, versions
 from policylearn.demo.learning import METHODS, Evaluation, LearningConfig, LearningMethod, first_settled, learn
 from policylearn.wording import markdown_table
@@ -26,7 +24,6 @@ HEADINGS = (
     "steps to 99 %",
     "seconds to 99 %",
 )
-Kind = TypeVar("Kind")
 
 
 @dataclass(frozen=True)
@@ -47,19 +44,6 @@ class LearningRecord:
         return first_settled(self.curve, self.config)
 
 
-def read_as(path: Path, kind: type[Kind]) -> Kind:
-    """A record of a ledger, as an instance of its class, all of whose settings are known."""
-    content = read_content(path)
-    try:
-        record = msgspec.convert(content, kind)
-        unknown = content["config"].keys() - msgspec.to_builtins(record)["config"].keys()
-        if unknown:
-            raise msgspec.ValidationError(f"there is no setting '{min(unknown)}'")
-    except msgspec.ValidationError as error:
-        raise LedgerError(f"{path}: is no {kind.__name__} ({error}); restore it, or remove it to run again") from error
-    return record
-
-
 def open_ledger(folder: Path) -> Ledger:
     """The ledger of a folder of runs."""
     return Ledger(folder, LearningConfig())
@@ -67,7 +51,7 @@ def open_ledger(folder: Path) -> Ledger:
 
 def load_records(folder: Path) -> list[LearningRecord]:
     """All runs of a folder, by family of graphs, method and seed."""
-    records = [read_as(path, LearningRecord) for path in sorted(folder.glob("csl-*.json"))]
+    records = [read_record(path, LearningRecord) for path in sorted(folder.glob("csl-*.json"))]
     if not records:
         raise LedgerError(f"{folder}: holds no runs; make some with 'python -m lab theory learn -o {folder}'")
 
@@ -85,7 +69,7 @@ def run_all(
     wanted, ledger = list(configs), open_ledger(folder)
     source = commit()  # now, since a checkout may move on while the runs are made
     run_jobs(ledger, wanted, lambda one: LearningRecord(one, learn(one).curve, commit=source), wait=True, after=after)
-    return [read_as(ledger.path(config), LearningRecord) for config in wanted]
+    return [read_record(ledger.path(config), LearningRecord) for config in wanted]
 
 
 def runs_of(records: Iterable[LearningRecord]) -> dict[tuple[int, int, LearningMethod], list[LearningRecord]]:

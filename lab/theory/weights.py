@@ -17,8 +17,9 @@ import torch
 from torch import Tensor, nn
 from torch_geometric.nn import GraphConv
 
-from lab.policy_model import policy_model
+from lab.settings import policy_model
 from policylearn.bags import Graphs, mark_nodes
+from policylearn.models import Inputs, SubgraphGNN
 from policylearn.nn import (
     GIN,
     MLP,
@@ -46,6 +47,11 @@ def draw_weights(module: Module, generator: torch.Generator) -> Module:
             scale = parameter.shape[-1] ** -0.5
             parameter.copy_(scale * torch.randn(parameter.shape, generator=generator))
     return module.eval()
+
+
+def zeros_like(module: nn.Module) -> dict[str, Tensor]:
+    """All weights of a module as zeros, by their names."""
+    return {name: torch.zeros_like(value) for name, value in module.state_dict().items()}
 
 
 CHANNELS = 2
@@ -80,10 +86,12 @@ def load_covering_weights(policy: object) -> LearnedPolicy:
             "covering weights need a policy with GIN layers of >= 2 channels and norm 'none', whose slots are pooled by"
             f" mean or sum (got {policy}); build it with covering_policy"
         )
-    weights = {name: torch.zeros_like(value) for name, value in policy.state_dict().items()}
-    layers = sum(name.endswith("marks.conv.eps") for name in weights)
-    for layer in range(layers):
-        flood_layer(weights, f"encoder.layers.{layer}.marks.conv")
+    weights = zeros_like(policy)
+    for name in [name.removesuffix(".eps") for name in weights if name.endswith("marks.conv.eps")]:
+        # min(1, own + neighbours) in channel 0, as relu(x) - relu(x - 1)
+        weights[f"{name}.lin1.weight"][:2, 0] = 1
+        weights[f"{name}.lin1.bias"][1] = -1
+        weights[f"{name}.lin2.weight"][0, :2] = torch.tensor([1.0, -1.0])
     weights["selector.lin1.weight"][0, 0] = 1  # relu keeps the value: it is not negative
     # The mean over T copies makes 1 / T of a single mark; scores are scaled so that it still counts in full.
     weights["selector.lin2.weight"][0, 0] = -FAR_DOWN * (policy.picks + 1)
@@ -91,12 +99,15 @@ def load_covering_weights(policy: object) -> LearnedPolicy:
     return policy.eval()
 
 
-def flood_layer(weights: dict[str, Tensor], layer: str) -> None:
-    """Make one GIN layer compute min(1, own + neighbours) in channel 0, as relu(x) - relu(x - 1)."""
-    weights[f"{layer}.lin1.weight"][:2, 0] = 1
-    weights[f"{layer}.lin1.bias"][1] = -1
-    weights[f"{layer}.lin2.weight"][0, 0] = 1
-    weights[f"{layer}.lin2.weight"][0, 1] = -1
+MODEL_CHANNELS = 8
+
+
+def covering_model(picks: int, layers: int, outputs: int, generator: torch.Generator) -> SubgraphGNN:
+    """A whole model in double precision: covering weights to select, random weights to predict."""
+    network = NetworkConfig(channels=MODEL_CHANNELS, layers=layers, conv="gin", norm="none")
+    model = draw_weights(policy_model({"picks": picks, "norm": "none"}, network, Inputs(outputs=outputs)), generator)
+    load_covering_weights(model.policy)
+    return model.double()
 
 
 IS_ROOT, DEGREE = 0, 1
@@ -118,31 +129,17 @@ def degree_aware_policy(threshold: int, picks: int, *, mask_selected: bool = Tru
     """
     if threshold < 0:
         raise ValueError(f"'threshold' must be >= 0 (got {threshold}); every node has a larger degree than that")
+    encoder, selector = two_streams(Features(), CHANNELS, DEGREE_LAYERS), MLP(CHANNELS, CHANNELS, 1)
     policy = LearnedPolicy(
-        graph_conv_encoder(),
-        MLP(CHANNELS, CHANNELS, 1),
-        picks=picks,
-        mask_selected=mask_selected,
-        add_graph_mean=False,
-        pooling=CopyPool("min"),
+        encoder, selector, picks=picks, mask_selected=mask_selected, add_graph_mean=False, pooling=CopyPool("min")
     )
-    policy.load_state_dict(appendix_weights(policy.state_dict(), threshold))
+    policy.load_state_dict(appendix_weights(policy, threshold))
     return policy.eval()
 
 
-def graph_conv_encoder() -> TwoStreamEncoder:
-    """Two streams of GraphConv layers; the marks' own stream stays zero, as the features see the mark themselves."""
-    layers = []
-    for depth in range(DEGREE_LAYERS):
-        marks = 1 if depth == 0 else CHANNELS
-        layers.append(TwoStreamLayer(stream(CHANNELS + marks, CHANNELS), stream(marks, CHANNELS), residual=False))
-    features: nn.Module = NodeEncoder(Features(), CHANNELS - 1)
-    return TwoStreamEncoder(features, layers)
-
-
-def appendix_weights(shapes: dict[str, Tensor], threshold: int) -> dict[str, Tensor]:
+def appendix_weights(policy: LearnedPolicy, threshold: int) -> dict[str, Tensor]:
     """The weights of the proof, layer by layer; channels come mark first here, and the other way round there."""
-    weights = {name: torch.zeros_like(value) for name, value in shapes.items()}
+    weights = zeros_like(policy)
     weights["encoder.node_encoder.vector"].fill_(1)
 
     def of(layer: int, what: str) -> Tensor:
@@ -197,7 +194,7 @@ def table_one_shot(picks: int) -> OneShot:
     """A one-shot network whose logits are the T columns of ``x``: hand it any distributions for any graph."""
     network = OneShot(picks, 2 * picks, 1, picks)
     signed = torch.cat([torch.eye(picks), -torch.eye(picks)])  # relu(z) - relu(-z) = z
-    weights = {name: torch.zeros_like(value) for name, value in network.state_dict().items()}
+    weights = zeros_like(network)
     weights["encoder.node_encoder.linear.weight"] = signed
     weights["encoder.layers.0.features.conv.conv.lin_root.weight"] = torch.eye(2 * picks)
     weights["head.weight"] = signed.t().contiguous()
@@ -212,58 +209,36 @@ def one_shot_policy(network: OneShot, *, mask_selected: bool = False) -> Learned
         network: whose weights are taken over.
         mask_selected: False for the very same distributions; True bars picked nodes, which a one-shot network cannot.
     """
-    width = network.channels + 2  # the mark, the states, the ones
-    layers = []
-    for depth in range(len(network.encoder.layers)):
-        marks = 1 if depth == 0 else width
-        layers.append(TwoStreamLayer(stream(width + marks, width), stream(marks, width), residual=False))
+    width, picks = network.channels + 2, network.picks  # the mark, the states, the ones
+    encoder = two_streams(Features(real=network.features), width, len(network.encoder.layers))
+    linear = [nn.Linear(width, 4 * picks), nn.Linear(4 * picks, 2 * picks), nn.Linear(2 * picks, 1)]
+    selector = nn.Sequential(linear[0], nn.ReLU(), linear[1], nn.ReLU(), linear[2])
     policy = LearnedPolicy(
-        TwoStreamEncoder(NodeEncoder(Features(real=network.features), width - 1), layers),
-        Selector(width, network.picks),
-        picks=network.picks,
-        mask_selected=mask_selected,
-        add_graph_mean=False,
-        pooling=CopyPool("sum"),
+        encoder, selector, picks=picks, mask_selected=mask_selected, add_graph_mean=False, pooling=CopyPool("sum")
     ).to(network.head.weight.dtype)
-    policy.load_state_dict(hosting_weights(network.state_dict(), policy.state_dict(), network.picks))
+    policy.load_state_dict(hosting_weights(network, policy))
     return policy.eval()
 
 
-class Selector(nn.Module):
-    """Three linear maps that read the step from the last column and give that step's score."""
-
-    def __init__(self, channels: int, picks: int) -> None:
-        super().__init__()
-        self.lin1 = nn.Linear(channels, 4 * picks)
-        self.lin2 = nn.Linear(4 * picks, 2 * picks)
-        self.lin3 = nn.Linear(2 * picks, 1)
-
-    def forward(self, x: Tensor) -> Tensor:
-        """Map, ``(N, C) -> (N, 1)``."""
-        out: Tensor = self.lin3(torch.relu(self.lin2(torch.relu(self.lin1(x)))))
-        return out
-
-
-def hosting_weights(given: dict[str, Tensor], shapes: dict[str, Tensor], picks: int) -> dict[str, Tensor]:
+def hosting_weights(network: OneShot, policy: LearnedPolicy) -> dict[str, Tensor]:
     """The one-shot network's weights in the middle of wider ones that are zero, and the selector's."""
-    weights = {name: torch.zeros_like(value) for name, value in shapes.items()}
-    encoded = given["encoder.node_encoder.linear.weight"]
-    channels = len(encoded)
-    weights["encoder.node_encoder.linear.weight"][:channels] = encoded
-    weights["encoder.node_encoder.linear.bias"][:channels] = given["encoder.node_encoder.linear.bias"]
-    inner = slice(1, channels + 1)
-    for layer in range(sum(name.endswith("lin_rel.bias") for name in given)):
-        name = f"encoder.layers.{layer}.features.conv.conv"
-        for part in ("lin_rel.weight", "lin_root.weight"):
-            weights[f"{name}.{part}"][inner, inner] = given[f"{name}.{part}"]
-        weights[f"{name}.lin_rel.bias"][inner] = given[f"{name}.lin_rel.bias"]
-        weights[f"{name}.lin_rel.bias"][-1] = 1  # the column of ones
+    given, weights, picks = network.state_dict(), zeros_like(policy), network.picks
+    inner = slice(1, network.channels + 1)
+    for name in given.keys() & weights.keys():
+        if name.startswith("encoder.node_encoder"):
+            weights[name][: network.channels] = given[name]
+        elif name.endswith("weight"):
+            weights[name][inner, inner] = given[name]
+        else:
+            weights[name][inner] = given[name]
+            weights[name][-1] = 1  # the column of ones
     head, bias = given["head.weight"], given["head.bias"]
     eye = torch.eye(picks, dtype=head.dtype)
     steps = torch.arange(1, picks + 1, dtype=head.dtype)
     # Hidden: the score y_s of each step s twice with either sign, and how far the step is, t - s and s - t. The states
     # came in summed over t copies, which is s copies where it counts.
-    first, first_bias = weights["selector.lin1.weight"], weights["selector.lin1.bias"]
+    # The selector reads the step from the last column and gives that step's score.
+    first, first_bias = weights["selector.0.weight"], weights["selector.0.bias"]
     first[:picks, inner] = head / steps.unsqueeze(1)
     first[picks : 2 * picks, inner] = -head / steps.unsqueeze(1)
     first[2 * picks : 3 * picks, -1] = 1
@@ -271,11 +246,20 @@ def hosting_weights(given: dict[str, Tensor], shapes: dict[str, Tensor], picks: 
     first_bias.copy_(torch.cat([bias, -bias, -steps, steps]))
     # y_s and -y_s, unless the step is another one: the distance is exactly 0 at t = s, so nothing is lost to rounding.
     block = -BLOCK * eye
-    weights["selector.lin2.weight"] = torch.cat(
+    weights["selector.2.weight"] = torch.cat(
         [torch.cat([eye, -eye, block, block], dim=1), torch.cat([-eye, eye, block, block], dim=1)]
     )
-    weights["selector.lin3.weight"] = torch.cat([torch.ones(1, picks), -torch.ones(1, picks)], dim=1).to(head.dtype)
+    weights["selector.4.weight"] = torch.cat([torch.ones(1, picks), -torch.ones(1, picks)], dim=1).to(head.dtype)
     return weights
+
+
+def two_streams(features: Features, channels: int, depth: int) -> TwoStreamEncoder:
+    """GraphConv layers on two streams; the marks' own stays zero, as the features see the mark themselves."""
+    layers = [
+        TwoStreamLayer(stream(channels + marks, channels), stream(marks, channels), residual=False)
+        for marks in (1, *[channels] * (depth - 1))
+    ]
+    return TwoStreamEncoder(NodeEncoder(features, channels - 1), layers)
 
 
 def stream(inputs: int, outputs: int) -> StreamLayer:

@@ -75,10 +75,10 @@ def refine(graphs: PackedGraphs, marks: Array | None = None, *, rounds: int | No
     source, labels = source[order], number_rows(graphs.edge_attr)[order]
     ptr = np.concatenate([[0], np.cumsum(np.bincount(target, minlength=nodes))])
 
-    colours = number_pairs(number_rows(graphs.x), dense_numbers(marks))
+    colours = number_rows(np.column_stack([as_table(graphs.x), marks]))
     done, count = 0, number_of(colours)
     while rounds is None or done < rounds:
-        colours_next = number_multisets(colours, number_pairs(labels, colours[source]), ptr)
+        colours_next = number_multisets(colours, number_rows(np.stack([labels, colours[source]], axis=1)), ptr)
         count_next = number_of(colours_next)
         if count_next == count:  # colours are only ever split, so as many as before are the same as before
             return Colouring(colours, graphs.node_ptr, done, stable=True)
@@ -109,28 +109,18 @@ def marked_copies(graphs: PackedGraphs, graph: Sequence[int], root: Sequence[int
     return copies, marks
 
 
-def dense_numbers(values: Array) -> Array:
-    """Replace values by 0, 1, 2, ... in the order in which they first occur."""
-    numbers: Array = pd.factorize(values)[0]
-    return numbers
-
-
 def number_of(numbers: Array) -> int:
     """How many different ones there are of numbers that run from 0 without gaps."""
-    return int(numbers.max()) + 1 if len(numbers) else 0
-
-
-def number_pairs(left: Array, right: Array) -> Array:
-    """Number pairs of dense numbers; equal pairs get equal numbers."""
-    return dense_numbers(left * max(number_of(right), 1) + right)
+    return int(numbers.max(initial=-1)) + 1
 
 
 def number_rows(values: Array) -> Array:
-    """Number the rows of a feature table; equal rows get equal numbers, ``(R, F) -> (R,)``."""
+    """Number the rows of a table from 0 without gaps; equal rows get equal numbers, ``(R, F)`` or ``(R,) -> (R,)``."""
     table = as_table(values)
-    numbers = np.zeros(len(table), dtype=np.int64)
+    numbers: Array = np.zeros(len(table), dtype=np.int64)
     for column in table.T:
-        numbers = number_pairs(numbers, dense_numbers(column))
+        codes = pd.factorize(column)[0]
+        numbers = pd.factorize(numbers * number_of(codes) + codes)[0]
     return numbers
 
 
@@ -138,8 +128,8 @@ def number_multisets(own: Array, values: Array, ptr: Array) -> Array:
     """Number rows by their own number and the multiset of values that they hold.
 
     Args:
-        own: a dense number per row.
-        values: dense numbers, those of a row side by side.
+        own: a number per row.
+        values: numbers, those of a row side by side.
         ptr: where the values of each row start.
 
     Shapes:
@@ -149,9 +139,7 @@ def number_multisets(own: Array, values: Array, ptr: Array) -> Array:
     for length in np.unique(lengths):  # rows of one length are a table; other lengths are other multisets anyhow
         rows = np.flatnonzero(lengths == length)
         held = np.sort(values[ptr[rows][:, None] + np.arange(length)], axis=1)
-        number = dense_numbers(own[rows])
-        for column in held.T:
-            number = number_pairs(number, dense_numbers(column))
+        number = number_rows(np.column_stack([own[rows], held]))
         numbers[rows] = used + number
         used += number_of(number)
     return numbers

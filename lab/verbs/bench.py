@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import os
 import shlex
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
 
-from cyclopts import Parameter
+from rich.console import Console
 
+from lab.bench.run import BATCH_SIZES, QUICK_CASES, BenchSettings, run_bench
+from lab.bench.tables import report_markdown
 from lab.verbs import verb
-from policylearn.cli.options import Flag, GivenWords, Words
-from policylearn.cli.printing import say, warn
+from policylearn.cli.options import Flag, GivenWords, OutputPath
+from policylearn.cli.printing import add_bar, progress_bars, say, warn
+from policylearn.data.atomic import write_text
 
 BUSY = 0.5
 
@@ -19,17 +22,9 @@ BUSY = 0.5
 @verb("bench")
 def bench(
     *,
+    of_run: BenchSettings | None = None,
     quick: Flag = False,
-    systems: Flag = False,
-    datasets: Words = (),
-    cases: Words = (),
-    rounds: int | None = None,
-    threads: int | None = None,
-    layers: int = 6,
-    channels: int = 64,
-    batch_size: int | None = None,
-    no_memory: Flag = False,
-    output: Annotated[Path, Parameter(alias="-o")] = Path("bench"),
+    output: OutputPath = Path("bench"),
     words: GivenWords = (),
 ) -> int:
     """Time training steps and inference on real batches; print tables and write a JSON. Run it on an idle machine.
@@ -38,38 +33,17 @@ def bench(
     marked copy a graph of its own. Peak memory is measured too.
 
     Args:
-        quick: ZINC alone, few rounds, no memory; three minutes on two cores.
-        systems: measure instead what every system costs beside the policies; on ZINC by default.
-        datasets: zinc, ogbg-molhiv and reddit-binary by default.
-        cases: such as learned-t2 or full; with --systems also names of systems. All by default.
-        rounds: how often each is timed.
-        threads: of torch and of our own kernels.
-        layers: of both networks; a system has its own.
-        channels: of both networks; a system has its own.
-        batch_size: graphs of a batch.
-        no_memory: do not measure peak memory.
+        of_run: what is measured, and how.
+        quick: ZINC alone, at most two rounds, no memory; three minutes on two cores.
         output: folder of the JSON.
         words: what was typed.
     """
-    from rich.console import Console
-
-    from lab.bench.run import QUICK_CASES, BenchSettings, run_bench
-    from lab.bench.tables import report_markdown
-    from policylearn.cli.printing import add_bar, progress_bars
-    from policylearn.data.atomic import write_text
-
-    small: dict[str, Any] = {"datasets": ("zinc",), "rounds": 2}
-    small |= {"memory": False} | ({} if systems else {"cases": QUICK_CASES})
-    given = {
-        "datasets": datasets or (("zinc",) if systems else ()),
-        "cases": cases,
-        "rounds": rounds,
-        "threads": threads,
-        "batch_size": batch_size,
-    }
-    known = (small if quick else {}) | {name: value for name, value in given.items() if value not in ((), None)}
-    known |= {"memory": False} if no_memory else {}
-    settings = BenchSettings(systems=systems, layers=layers, channels=channels, **known)
+    settings = of_run or BenchSettings()
+    usual = ("zinc",) if quick or settings.systems else tuple(BATCH_SIZES)
+    settings = replace(settings, datasets=settings.datasets or usual)
+    if quick:
+        cases = settings.cases or (() if settings.systems else QUICK_CASES)
+        settings = replace(settings, rounds=min(settings.rounds, 2), memory=False, cases=cases)
     console = Console(stderr=True)
     if os.getloadavg()[0] > BUSY:
         load = f"{os.getloadavg()[0]:.1f}"
@@ -78,7 +52,7 @@ def bench(
         bar = add_bar(progress, "measuring", 1.0)
         command = f"python -m lab {shlex.join(words)}"
         record = run_bench(settings, command, lambda title, done: progress.update(bar, figures=title, completed=done))
-    path = output / f"{'systems' if systems else 'bench-quick' if quick else 'bench'}.json"
+    path = output / f"{'systems' if settings.systems else 'bench-quick' if quick else 'bench'}.json"
     write_text(path, record.to_json())
     say(f"{report_markdown(record)}\n\n{path}")
     return 0

@@ -4,9 +4,17 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from rich.console import Console
+
+from lab.compare.plan import check_variant, jobs_of, read_comparison
+from lab.compare.runner import load_records, run_comparison
+from lab.compare.strata import StrataPlan, stratified
+from lab.compare.summary import summarise, to_markdown
+from lab.training_bars import training_bars
 from lab.verbs import verb
 from policylearn.cli.options import Flag, Output, Words
 from policylearn.cli.printing import say
+from policylearn.data.atomic import write_text
 
 
 @verb("compare")
@@ -33,15 +41,6 @@ def compare(
         strata: also print differences paired over graphs, by properties of graphs: 'largest_ring:6' cuts after 6,
             'nodes:20,30' twice. Properties: nodes, degree, rings, largest_ring, scaffold_seen, target.
     """
-    from rich.console import Console
-
-    from lab.compare.plan import check_variant, jobs_of, read_comparison
-    from lab.compare.runner import load_records, run_comparison
-    from lab.compare.strata import StrataPlan, stratified
-    from lab.compare.summary import summarise, to_markdown
-    from lab.training_bars import training_bars
-    from policylearn.data.atomic import write_text
-
     chosen = read_comparison(comparison)
     base = check_variant(chosen, against or chosen.reference)
     folder = output or Path("results/compare") / chosen.name

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
 
-from cyclopts import Parameter
-
+from lab.marks import marked_run
 from lab.verbs import verb
+from policylearn.cli.options import Output
 from policylearn.cli.printing import say
+from policylearn.explain import draw_panels
+from policylearn.wording import markdown_table
 
 
 @verb("marks")
@@ -17,7 +18,7 @@ def marks(
     picks: int = 2,
     ring: int = 6,
     drawn: int = 4,
-    output: Annotated[Path | None, Parameter(alias="-o")] = None,
+    output: Output = None,
 ) -> None:
     """Print how the error falls with each mark, for molecules with and without a large ring, and draw some.
 
@@ -30,10 +31,6 @@ def marks(
         drawn: how many molecules are drawn.
         output: the PNG; nothing is drawn without.
     """
-    from lab.marks import marked_run
-    from policylearn.explain import draw_panels
-    from policylearn.wording import markdown_table
-
     found = [marked_run(folder, picks, ring) for folder in runs]
     headings = ("run", f"ring > {ring}", "molecules", f"MAE with 0 to {picks} marks", "a mark on the ring")
     say(markdown_table(headings, [row for one in found for row in one.rows()]))

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
 
-from cyclopts import Parameter
-
+from lab.ledger import Ledger, read_record, run_jobs
+from lab.planted import PlantedConfig, PlantedRecord, planted_table, run_planted
 from lab.verbs import verb
-from policylearn.cli.options import Flag, Numbers, Words
+from policylearn.cli.options import Flag, Numbers, OutputPath, Words
 from policylearn.cli.printing import say
 
 
@@ -21,7 +20,7 @@ def planted(
     sizes: Numbers = (),
     graphs: Numbers = (),
     steps: int = 800,
-    output: Annotated[Path, Parameter(alias="-o")] = Path("results/planted"),
+    output: OutputPath = Path("results/planted"),
     report: Flag = False,
 ) -> int:
     """Train on small graphs with a planted wheel, test on larger ones, and print accuracy, time and memory.
@@ -38,11 +37,6 @@ def planted(
         output: folder of the records.
         report: train nothing, and print the results so far.
     """
-    import msgspec
-
-    from lab.ledger import Ledger, read_content, run_jobs
-    from lab.planted import PlantedConfig, PlantedRecord, planted_table, run_planted
-
     tests = {str(n): count for n, count in zip(sizes, graphs, strict=True)} or PlantedConfig().tests
     jobs = [
         PlantedConfig(policy, count, seed, steps, tests=tests)
@@ -52,7 +46,7 @@ def planted(
     ]
     if not report:
         run_jobs(Ledger(output), jobs, run_planted)
-    records = [msgspec.convert(read_content(path), PlantedRecord) for path in sorted(output.glob("*.json"))]
+    records = [read_record(path, PlantedRecord) for path in sorted(output.glob("*.json"))]
     if not records:
         say(f"{output}: there is no record yet; run without --report first")
         return 1

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import shlex
-import time
 from pathlib import Path
-from typing import TYPE_CHECKING
+from statistics import fmean
 
 from cyclopts import App
 
+from lab.reproduce.plan import plan
+from lab.reproduce.records import RUNS
+from lab.reproduce.tables import TABLES
+from lab.reproduce.unfinished import UNFINISHED, begun_runs, keep_unfinished
+from lab.reproduce.wish import Wish
+from lab.settings import open_ledger
 from lab.verbs import VERBS, verb
+from lab.verbs.reproduce import find_table
 from policylearn.cli.main import make_app
 from policylearn.cli.options import Flag
 from policylearn.cli.printing import say
-
-if TYPE_CHECKING:
-    from lab.reproduce.unfinished import BegunRun
 
 VERB = "reproduce"
 IDLE_MINUTES = 10.0
@@ -40,8 +43,6 @@ def queue(
         keep: copy the newest checkpoint of each unfinished run to 'unfinished' below the results, small enough to be
             committed; 'reproduce' continues from there on another machine.
     """
-    from lab.reproduce.unfinished import keep_unfinished
-
     lines = [
         words_of(line) for line in file.read_text(encoding="utf-8").splitlines() if VERB in line and line[0] != "#"
     ]
@@ -65,42 +66,20 @@ def words_of(line: str) -> list[str]:
 
 def has_records(app: App, words: list[str], results: Path) -> bool:
     """Whether every run of a command has its record."""
-    from lab.reproduce.plan import plan
-    from lab.reproduce.tables import TABLES
-    from lab.settings import open_ledger
-    from lab.verbs.reproduce import find_table, wish_of
-
     _, bound, _ = app.parse_args([VERB, *words], exit_on_error=False, print_error=False)
     ledger = open_ledger(results)
-    jobs = plan(find_table(bound.args[0], TABLES), wish_of(**bound.kwargs))
+    jobs = plan(find_table(bound.args[0], TABLES), bound.kwargs.get("wish") or Wish())
     return all(ledger.find(job) is not None for job in jobs)
 
 
 def begun(results: Path) -> tuple[list[str], list[str]]:
     """What to say of the run that is being trained, if there is one, and of the other unfinished ones."""
-    from lab.reproduce.records import RUNS
-    from lab.reproduce.unfinished import UNFINISHED, begun_runs
-
     here = {run.name: run for run in begun_runs(results, RUNS)}
-    left = here | {run.name: run for run in begun_runs(results, UNFINISHED) if run.name not in here}
-    newest = min(here.values(), key=idle_minutes, default=None)
+    left = {run.name: run for run in begun_runs(results, UNFINISHED)} | here
+    newest = min(here.values(), key=lambda run: run.idle_minutes, default=None)
     running = []
-    if newest is not None and idle_minutes(newest) <= max(IDLE_MINUTES, 5 * newest.seconds[-1] / 60):
+    if newest is not None and newest.idle_minutes <= max(IDLE_MINUTES, 5 * newest.seconds[-1] / 60):
         del left[newest.name]
-        recent = newest.seconds[-10:]
-        minutes = (newest.epochs - len(newest.seconds)) * sum(recent) / len(recent) / 60
-        idle = idle_minutes(newest)
-        running = [f"running {progress(newest)}, {minutes:.0f} min left, last epoch {idle:.0f} min ago"]
-    return running, [f"unfinished {progress(run)}" for run in left.values()]
-
-
-def progress(run: BegunRun) -> str:
-    """A run's name and epoch."""
-    return f"{run.name}: epoch {len(run.seconds)} of {run.epochs}"
-
-
-def idle_minutes(run: BegunRun) -> float:
-    """How long ago its last epoch ended."""
-    from policylearn.settings.run_files import HISTORY
-
-    return (time.time() - (run.folder / HISTORY).stat().st_mtime) / 60
+        minutes = (newest.epochs - len(newest.seconds)) * fmean(newest.seconds[-10:]) / 60
+        running = [f"running {newest}, {minutes:.0f} min left, last epoch {newest.idle_minutes:.0f} min ago"]
+    return running, [f"unfinished {run}" for run in sorted(left.values(), key=lambda run: run.name not in here)]

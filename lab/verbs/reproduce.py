@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
 
-from cyclopts import Parameter
+from rich.console import Console
 
+from lab.ledger import JobOutcome, Ledger
+from lab.reproduce.declaration import Table
+from lab.reproduce.plan import Job, plan
+from lab.reproduce.records import load_records
+from lab.reproduce.report import write_report
+from lab.reproduce.runner import run_table
+from lab.reproduce.tables import TABLES
+from lab.reproduce.wish import Wish
+from lab.settings import open_ledger
+from lab.training_bars import training_bars
 from lab.verbs import verb
-from policylearn.cli.options import Flag, Numbers, Words
+from policylearn.cli.options import Flag
 from policylearn.cli.printing import say
-
-if TYPE_CHECKING:
-    from rich.console import Console
-
-    from lab.ledger import JobOutcome, Ledger
-    from lab.reproduce.declaration import Table
-    from lab.reproduce.plan import Job, Wish
+from policylearn.wording import hint, markdown_table
 
 
 @verb("reproduce")
@@ -24,14 +27,8 @@ def reproduce(
     table: str | None = None,
     /,
     *,
+    wish: Wish | None = None,
     report: Flag = False,
-    rows: Words = (),
-    columns: Words = (),
-    seeds: int | None = None,
-    only: Numbers = (),
-    epochs: int | None = None,
-    changes: Annotated[Words, Parameter(name="--set")] = (),
-    estimator: Words = (),
     results: Path = Path("results"),
 ) -> int:
     """Run what is missing of a table of the paper; without a table, list the tables.
@@ -41,30 +38,15 @@ def reproduce(
 
     Args:
         table: which table; none lists them.
+        wish: which part of the table, and how.
         report: write RESULTS.md from the records alone.
-        rows: such as learned-t2 or 'random*'; all by default.
-        columns: such as molesol; all by default.
-        seeds: how many seeds or folds; the paper's number by default.
-        only: these seeds or folds, counted from 0.
-        epochs: of each run; fewer than the paper's are marked in the report.
-        changes: KEY=VALUE, such as selection.tau=0.33.
-        estimator: how learned picks learn, one or several, such as reinforce straight_through.
         results: the folder of the records.
     """
-    from rich.console import Console
-
-    from lab.reproduce.plan import plan
-    from lab.reproduce.report import write_report
-    from lab.reproduce.tables import TABLES
-    from lab.settings import open_ledger
-
     console, ledger = Console(stderr=True), open_ledger(results)
     if table is None and not report:
         return list_tables(ledger)
     if table is not None:
-        wish = wish_of(rows, columns, seeds, only, epochs, changes, estimator)
-        jobs = plan(find_table(table, TABLES), wish)
-        tell(run_with_bars(jobs, ledger, console), ledger)
+        tell(run_with_bars(plan(find_table(table, TABLES), wish or Wish()), ledger, console), ledger)
     if report:
         say(str(write_report(ledger, TABLES)))
     return 0
@@ -72,8 +54,6 @@ def reproduce(
 
 def find_table(name: str, tables: tuple[Table, ...]) -> Table:
     """A table by its name, or an error with the nearest one."""
-    from policylearn.wording import hint
-
     known = {table.name: table for table in tables}
     if name not in known:
         way_out = hint(name, known, f"the tables are {', '.join(known)}")
@@ -81,41 +61,8 @@ def find_table(name: str, tables: tuple[Table, ...]) -> Table:
     return known[name]
 
 
-def wish_of(
-    rows: tuple[str, ...] = (),
-    columns: tuple[str, ...] = (),
-    seeds: int | None = None,
-    only: tuple[int, ...] = (),
-    epochs: int | None = None,
-    changes: tuple[str, ...] = (),
-    estimator: tuple[str, ...] = (),
-    **_others: object,
-) -> Wish:
-    """What the options of the verb ask for; those that are not about runs are passed over."""
-    from lab.reproduce.plan import Wish
-
-    return Wish(rows, columns, seeds, only, epochs, dict(map(setting, changes)), estimator)
-
-
-def setting(word: str) -> tuple[str, Any]:
-    """A setting's dotted name and its value."""
-    import yaml
-
-    key, sign, value = word.partition("=")
-    if not sign or not key:
-        raise ValueError(f"--set: '{word}' is no KEY=VALUE; write for example selection.tau=0.33")
-    try:
-        return key, yaml.safe_load(value)
-    except yaml.YAMLError as error:
-        raise ValueError(f"--set: the value of '{word}' cannot be read ({' '.join(str(error).split())})") from error
-
-
 def list_tables(ledger: Ledger) -> int:
     """Say which tables there are, and how many runs there are of each."""
-    from lab.reproduce.records import load_records
-    from lab.reproduce.tables import TABLES
-    from policylearn.wording import markdown_table
-
     run, lines = [record.experiment for record in load_records(ledger)], []
     for table in TABLES:
         rows = " ".join(row.slug for row in table.all_rows)
@@ -128,9 +75,6 @@ def list_tables(ledger: Ledger) -> int:
 
 def run_with_bars(jobs: list[Job], ledger: Ledger, console: Console) -> JobOutcome[Job]:
     """Run the jobs under two bars: all runs together, and the epochs of the current one."""
-    from lab.reproduce.runner import run_table
-    from lab.training_bars import training_bars
-
     with training_bars("runs", len(jobs), console) as (epoch_bar, advance):
 
         def after(job: Job) -> None:

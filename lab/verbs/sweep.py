@@ -6,14 +6,32 @@ import itertools
 import math
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from rich.console import Console
+
+from lab.ledger import Ledger, read_content, run_jobs
+from lab.settings import selection_of, settings_of
+from lab.training_bars import training_bars
 from lab.verbs import verb
 from policylearn.cli.options import Output, RunOptions, SettingOptions, make_config
 from policylearn.cli.printing import say
-from policylearn.settings import ConfigError, RunConfig
+from policylearn.cli.training_progress import TrainingBar
+from policylearn.cli.verbs.train import default_folder
+from policylearn.data.atomic import write_text
+from policylearn.models import complete
+from policylearn.policies import ESTIMATORS
+from policylearn.settings import ConfigError, RunConfig, changed, read_config, to_yaml
+from policylearn.settings.flat import short_hash
+from policylearn.settings.schema import nested
+from policylearn.training import load_source
+from policylearn.training.folds import train
+from policylearn.training.module import DivergedError
+from policylearn.training.runs import label_of
+from policylearn.wording import markdown_table, write_value
 
 YAMLS = (".yaml", ".yml")
 UNSAFE = re.compile(r"[^\w.+-]")
@@ -45,19 +63,6 @@ def sweep(
     """
     if trials is not None and trials < 1:
         raise ValueError(f"'--trials' must be >= 1 (got {trials})")
-    from rich.console import Console
-
-    from lab.ledger import Ledger, read_content, run_jobs
-    from lab.training_bars import training_bars
-    from policylearn.cli.verbs.train import default_folder
-    from policylearn.data.atomic import write_text
-    from policylearn.settings import read_config, to_yaml
-    from policylearn.training import load_source
-    from policylearn.training.folds import train
-    from policylearn.training.module import DivergedError
-    from policylearn.training.runs import label_of
-    from policylearn.wording import markdown_table
-
     file = Path(what) if what.endswith(YAMLS) else None
     config = make_config(what if file is None else read_config(file).data.name, run, settings, file)
     if config.fit.devices > 1:
@@ -74,20 +79,21 @@ def sweep(
     with console.status(f"loading {config.data.name}"):
         source = load_source(config.data)
     task, ledger = source.dataset.task, Ledger(folder)
-    jobs = [Trial(label(values), apply(config, values), source.dataset.fingerprint) for values in grid]
+    jobs = []
+    for values in grid:
+        own = apply(config, values)
+        jobs.append(Trial(label(values), own, settings_of(own) | {"fingerprint": source.dataset.fingerprint}))
     say(f"{len(jobs)} combinations of {', '.join(config.grid)}; folder {folder}", console)
     with training_bars("trials", len(jobs), console) as (epoch_bar, advance):
 
+        def bars_of(title: str) -> list[TrainingBar]:
+            return epoch_bar(title, task.metric)
+
         def perform(trial: Trial) -> dict[str, Any]:
-            place = folder / trial.record
-            try:
-                done = train(
-                    trial.config, source, place, resume=True, callbacks_of=lambda title: epoch_bar(title, task.metric)
-                )
-                metrics = done.metrics
-            except DivergedError:
-                metrics = {"valid": None, "test": None}
-            return {"config": trial.settings, "valid": metrics["valid"], "test": metrics["test"]}
+            place, metrics = folder / trial.record, dict[str, Any]()
+            with suppress(DivergedError):  # it has no metrics
+                metrics = train(trial.config, source, place, resume=True, callbacks_of=bars_of).metrics
+            return {"config": trial.settings, "valid": metrics.get("valid"), "test": metrics.get("test")}
 
         run_jobs(ledger, jobs, perform, most=trials, wait=True, after=lambda _trial: advance())
     found = [(trial, read_content(path)) for trial in jobs if (path := ledger.find(trial)) is not None]
@@ -107,32 +113,20 @@ def sweep(
 
 @dataclass(frozen=True)
 class Trial:
-    """One combination of a grid: its label, the run, and the fingerprint of its data."""
+    """One combination of a grid; its settings are those of the run and the fingerprint of its data."""
 
     label: str
     config: RunConfig
-    fingerprint: str
-
-    @property
-    def settings(self) -> dict[str, Any]:
-        """What makes it what it is."""
-        from lab.settings import settings_of
-
-        return settings_of(self.config) | {"fingerprint": self.fingerprint}
+    settings: dict[str, Any]
 
     @property
     def record(self) -> str:
         """Where its record goes, and beside it its run folder; other settings have another name."""
-        from policylearn.settings.flat import short_hash
-
         return f"trials/{self.label}-{short_hash(self.settings)}"
 
 
 def combinations(config: RunConfig) -> list[dict[str, Any]]:
     """Every combination of the grid, without settings that its estimator does not have."""
-    from lab.settings import selection_of, settings_of
-    from policylearn.policies import ESTIMATORS
-
     if not config.grid:
         raise ConfigError(
             "there is nothing to sweep over: the configuration has no grid; add one,"
@@ -156,15 +150,9 @@ def combinations(config: RunConfig) -> list[dict[str, Any]]:
 
 def apply(config: RunConfig, combination: Mapping[str, Any]) -> RunConfig:
     """The configuration of one trial, which has no grid any more."""
-    from policylearn.models import complete
-    from policylearn.settings import changed
-    from policylearn.settings.schema import nested
-
     return complete(changed(config.replace(grid={}), nested(dict(combination)), "the grid"))
 
 
 def label(combination: Mapping[str, Any]) -> str:
     """A combination in one word that can name a folder."""
-    from policylearn.wording import write_value
-
     return ",".join(f"{key}={UNSAFE.sub('_', write_value(value))}" for key, value in combination.items())

@@ -4,19 +4,24 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from cyclopts import Parameter
+from rich.console import Console
 
+from lab.theory.checks import CHECKS, check_table
+from lab.theory.checks.record import braces
+from lab.theory.curves import draw_curves
+from lab.theory.records import LearningRecord, learning_table, load_records, run_all, runs_of
+from lab.theory.systems.measure import all_configs
+from lab.theory.systems.records import expressivity_table, measure_all
+from lab.theory.wl import UNMARKED, marked_copies, refine
 from lab.verbs import verb
-from policylearn.cli.options import Numbers, Words
+from policylearn.cli.options import Numbers, OutputPath, Words
 from policylearn.cli.printing import say
+from policylearn.data.synthetic import csl_edges, csl_graph, join
 from policylearn.demo.learning import METHODS, LearningConfig
-
-if TYPE_CHECKING:
-    from lab.theory.records import LearningRecord
-
-OutputFile = Annotated[Path, Parameter(alias="-o")]
+from policylearn.explain import Panel, draw_panels
 
 
 @verb("theory check")
@@ -26,8 +31,6 @@ def check(*, only: Words = ()) -> int:
     Args:
         only: names of checks; none means all.
     """
-    from lab.theory.checks import CHECKS, check_table
-
     unknown = [name for name in only if name not in CHECKS]
     if unknown:
         raise ValueError(f"there is no check '{unknown[0]}'; the checks are {', '.join(CHECKS)}")
@@ -37,7 +40,7 @@ def check(*, only: Words = ()) -> int:
 
 
 @verb("theory wl")
-def draw_colours(*, csl: Numbers = (13, 5, 3), root: int = 0, output: OutputFile = Path("figure1.png")) -> None:
+def draw_colours(*, csl: Numbers = (13, 5, 3), root: int = 0, output: OutputPath = Path("figure1.png")) -> None:
     """Colour CSL graphs by 1-WL, all unmarked first, then all with one mark, and draw them: the paper's first figure.
 
     Args:
@@ -45,11 +48,6 @@ def draw_colours(*, csl: Numbers = (13, 5, 3), root: int = 0, output: OutputFile
         root: which node to mark.
         output: the PNG.
     """
-    from lab.theory.checks.record import braces
-    from lab.theory.wl import UNMARKED, marked_copies, refine
-    from policylearn.data.synthetic import csl_edges, csl_graph, join
-    from policylearn.explain import Panel, draw_panels
-
     n, *skips = csl
     if not skips:
         raise ValueError(f"'--csl' needs the number of nodes and at least one skip (got {n} alone), such as 13 5 3")
@@ -79,7 +77,7 @@ def learn(
     config: Annotated[LearningConfig | None, Parameter(name="*")] = None,
     methods: Words = (),
     seeds: int = 5,
-    output: OutputFile = Path("results/theory"),
+    output: OutputPath = Path("results/theory"),
     figure: Path | None = None,
 ) -> None:
     """Train policies from scratch on fresh random (n, l)-CSL graphs with T = l, and test on unseen ones.
@@ -93,10 +91,6 @@ def learn(
         output: folder of the records.
         figure: draw the curves of all runs to this PNG.
     """
-    from rich.console import Console
-
-    from lab.theory.records import run_all
-
     if seeds < 1:
         raise ValueError(f"'seeds' must be >= 1 (got {seeds})")
     base, console = config or LearningConfig(), Console(stderr=True)
@@ -112,8 +106,6 @@ def results(folder: Path = Path("results/theory"), /, *, figure: Path | None = N
         folder: of the records.
         figure: draw the curves of all runs to this PNG.
     """
-    from lab.theory.records import load_records
-
     show(load_records(folder), figure)
 
 
@@ -126,7 +118,7 @@ def systems(
     seeds: int = 3,
     layers: int = 6,
     channels: int = 8,
-    output: OutputFile = Path("results/theory/systems"),
+    output: OutputPath = Path("results/theory/systems"),
 ) -> int:
     """Ask which graphs of SR25, CSL and EXP each published system distinguishes, without training.
 
@@ -143,11 +135,6 @@ def systems(
         channels: of each network.
         output: folder of the records.
     """
-    from rich.console import Console
-
-    from lab.theory.systems.measure import all_configs
-    from lab.theory.systems.records import expressivity_table, measure_all
-
     console = Console(stderr=True)
     configs = all_configs(list(only), list(graphs), pairs=pairs, seeds=seeds, layers=layers, channels=channels)
     records = measure_all(configs, output, lambda done: say(f"{done.subject} on {done.family}: done", console))
@@ -158,9 +145,6 @@ def systems(
 def show(records: list[LearningRecord], figure: Path | None) -> None:
     """Print the table and draw the figure: accuracy and both coverages over the steps, a colour per method."""
     import pandas as pd
-
-    from lab.theory.curves import draw_curves
-    from lab.theory.records import learning_table, runs_of
 
     say(learning_table(records))
     if figure is None:

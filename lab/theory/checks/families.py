@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from lab.theory.checks.record import Measured, braces, check
@@ -17,10 +19,18 @@ from policylearn.data.synthetic import (
     random_regular,
     union_family,
 )
-from policylearn.data.synthetic.assembly import pack_edges
+from policylearn.data.synthetic.assembly import one_graph
 
 SIZES = (13, 17, 29)
 MOST_COMPONENTS = 4
+
+
+def csl_families(*, whole: bool = False) -> Iterator[tuple[int, PackedGraphs, int]]:
+    """Every n of `SIZES`, the CSL graphs of that size, and each l; ``whole`` also the l that takes all of them."""
+    for n in SIZES:
+        members = csl_members(n)
+        for size in range(1, min(len(members) - (not whole), MOST_COMPONENTS) + 1):
+            yield n, members, size
 
 
 @check("figure-1", "`wl.refine`")
@@ -80,13 +90,11 @@ def one_mark() -> Measured:
 def every_component() -> Measured:
     """A bag identifies an (n, l)-CSL graph if and only if it has a mark in each component."""
     tried, bags, holds = [], 0, True
-    for n in SIZES:
-        members = csl_members(n)
-        for size in range(1, min(len(members) - 1, MOST_COMPONENTS) + 1):
-            found = identification(members, size)
-            holds &= found.sufficient and found.necessary
-            bags += found.bags
-            tried.append(f"({n}, {size})")
+    for n, members, size in csl_families():
+        found = identification(members, size)
+        holds &= found.sufficient and found.necessary
+        bags += found.bags
+        tried.append(f"({n}, {size})")
     return (
         f"(n, l) = {', '.join(tried)}",
         f"{bags:,} bags: every covering bag names its graph with one mark per component, none that misses one"
@@ -128,6 +136,6 @@ def other_families() -> Measured:
 def regular_collection(nodes: int, degree: int, generator: np.random.Generator, most: int = 6) -> PackedGraphs:
     """Connected random regular graphs that 1-WL cannot tell apart, but any one mark can."""
     edges = random_regular(nodes, degree, 60, generator)  # (2, 60, U)
-    drawn = pack_edges(edges.reshape(2, -1), np.full(60, nodes), np.full(60, edges.shape[2]))
+    drawn = join([one_graph(edges[:, draw], nodes) for draw in range(60)])
     connected = take_graphs(drawn, np.flatnonzero(num_components(drawn) == 1))
     return take_graphs(connected, collection_told_apart(connected)[:most])

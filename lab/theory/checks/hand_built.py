@@ -6,14 +6,16 @@ from dataclasses import replace
 
 import numpy as np
 import torch
+from torch import Tensor
 from torch_geometric.data import Batch
 
-from lab.theory.checks.families import MOST_COMPONENTS, SIZES, regular_collection
+from lab.theory.checks.families import SIZES, csl_families, regular_collection
+from lab.theory.checks.random_policies import log_chances, whole_batch
 from lab.theory.checks.record import Measured, check
 from lab.theory.depth import diameters, layers_needed, mark_is_seen
-from lab.theory.separation import covering_model, separation
 from lab.theory.weights import (
     OneShot,
+    covering_model,
     covering_policy,
     degree_aware_policy,
     one_shot_policy,
@@ -23,9 +25,8 @@ from lab.theory.weights import (
 from policylearn.bags import Graphs
 from policylearn.data import PackedGraphs, make_batch
 from policylearn.data.synthetic import csl_members, join, shuffle_nodes, union_family
-from policylearn.data.synthetic.assembly import pack_edges
+from policylearn.data.synthetic.assembly import one_graph
 from policylearn.demo.learning import covered
-from policylearn.nn import segment_log_softmax
 from policylearn.policies import NoPolicy
 
 ORDERS = 5
@@ -52,18 +53,16 @@ def enough_layers() -> Measured:
 def covering() -> Measured:
     """There are weights with which the selection network picks from a new component each step (theorem 2)."""
     generator = np.random.default_rng(0)
-    least, graphs, tried = 1.0, 0, []
-    for n in SIZES:
-        members = csl_members(n)
+    least, graphs, tried = 1.0, 0, {}
+    for n, members, size in csl_families(whole=True):
         layers = int(diameters(members).max())
-        most = min(len(members), MOST_COMPONENTS)
-        for size in range(1, most + 1):
-            family = random_orders(union_family(members, size), ORDERS, generator)
-            least = min(least, *coverages(family, size, layers))
-            graphs += len(family)
-        tried.append(f"n = {n} with l up to {most} and {layers} layers")
+        family = random_orders(union_family(members, size), ORDERS, generator)
+        least = min(least, *coverages(family, size, layers))
+        graphs += len(family)
+        tried[n] = f"n = {n} with l up to {size} and {layers} layers"
     return (
-        f"{'; '.join(tried)}; every class in {ORDERS} random node orders; argmax and draws, mask_selected on and off",
+        f"{'; '.join(tried.values())}; every class in {ORDERS} random node orders; argmax and draws,"
+        " mask_selected on and off",
         f"coverage {least:.1f} in all {graphs:,} graphs and 4 ways each",
         least == 1.0,
     )
@@ -91,43 +90,38 @@ def covering_elsewhere() -> Measured:
 def too_shallow() -> Measured:
     """With one layer less than a component's diameter they do not."""
     generator, torch_generator = np.random.default_rng(0), torch.Generator().manual_seed(0)
-    failing = 0
-    members = [(n, k) for n in SIZES for k in range(len(csl_members(n)))]
-    for n, k in members:
-        parts = csl_members(n)
-        layers = int(diameters(parts)[k]) - 1
+    failing = classes = 0
+    for parts in map(csl_members, SIZES):
         pairs = union_family(parts, 2)
-        holding = np.flatnonzero((pairs.extras["member"].reshape(len(pairs), -1) == k).any(axis=1))
-        graphs = shuffle_nodes(pairs, generator)
-        batch = Graphs.of(make_batch(graphs, np.repeat(holding, 40)))
-        component = torch.from_numpy(graphs.extras["member"].reshape(len(pairs), -1)[np.repeat(holding, 40)]).flatten()
-        with torch.no_grad():
-            roots = covering_policy(2, layers, mask_selected=False)(batch, sample=True, generator=torch_generator).roots
-        twice = component[roots[0]] == component[roots[1]]
-        failing += bool((twice & (component[roots[0]] == k)).any())
+        for k, diameter in enumerate(diameters(parts).tolist()):
+            graphs = shuffle_nodes(pairs, generator)
+            member = graphs.extras["member"].reshape(len(pairs), -1)
+            rows = np.repeat(np.flatnonzero((member == k).any(axis=1)), 40)
+            batch, of_node = Graphs.of(make_batch(graphs, rows)), torch.from_numpy(member[rows]).flatten()
+            policy = covering_policy(2, diameter - 1, mask_selected=False)
+            first, second = of_node[policy(batch, sample=True, generator=torch_generator).roots]
+            failing += bool(((first == k) & (second == k)).any())
+            classes += 1
     return (
-        f"the {len(members)} CSL classes of n = 13, 17, 29, each in pairs with the others, drawn",
-        f"{failing} of {len(members)} classes are picked from twice",
-        failing == len(members),
+        f"the {classes} CSL classes of n = 13, 17, 29, each in pairs with the others, drawn",
+        f"{failing} of {classes} classes are picked from twice",
+        failing == classes,
     )
 
 
-@check("identification", "`separation.covering_model`, `separation.separation`")
+@check("identification", "`weights.covering_model`")
 def identification() -> Measured:
     """With T = l, Policy-learn identifies the isomorphism type of any (n, l)-CSL graph (theorem 2)."""
     generator, torch_generator = np.random.default_rng(0), torch.Generator().manual_seed(0)
     holds, tried = True, []
-    for n in SIZES:
-        members = csl_members(n)
-        for size in range(1, min(len(members) - 1, MOST_COMPONENTS) + 1):
-            family = random_orders(union_family(members, size), ORDERS, generator)
-            batch = make_batch(family, np.arange(len(family)))
-            model = covering_model(size, int(diameters(members).max()), 4, torch_generator)
-            with torch.no_grad():
-                (spread, gap), graphs = separation(model(batch), batch.y), Graphs.of(batch)
-                _, unmarked = separation(model.predict(graphs, NoPolicy()(graphs)), batch.y)
-            holds &= gap > 1000 * spread and unmarked < 1e-12
-            tried.append(f"({n}, {size})")
+    for n, members, size in csl_families():
+        family = random_orders(union_family(members, size), ORDERS, generator)
+        batch = make_batch(family, np.arange(len(family)))
+        model = covering_model(size, int(diameters(members).max()), 4, torch_generator)
+        (spread, gap), graphs = separation(model(batch), batch.y), Graphs.of(batch)
+        _, unmarked = separation(model.predict(graphs, NoPolicy()(graphs)), batch.y)
+        holds &= gap > 1000 * spread and unmarked < 1e-12
+        tried.append(f"({n}, {size})")
     return (
         f"(n, l) = {', '.join(tried)}; every class in {ORDERS} random node orders; random prediction weights",
         "outputs of different classes differ by more than 1,000 times what node order changes; unmarked, not at all",
@@ -141,7 +135,7 @@ def degree_aware() -> Measured:
     torch_generator = torch.Generator().manual_seed(0)
     holds, asked = True, 0
     graphs = random_graphs(200, np.random.default_rng(0))
-    batch = Graphs.of(make_batch(graphs, np.arange(len(graphs))))
+    batch = whole_batch(graphs)
     degree = batch.adjacency.target_ptr.diff()
     for threshold in range(1, 7):
         wanted = degree > threshold
@@ -149,8 +143,7 @@ def degree_aware() -> Measured:
         for mask in (True, False):
             policy = degree_aware_policy(threshold, int(per_graph.max()), mask_selected=mask)
             for sample in (False, True):
-                with torch.no_grad():
-                    roots = policy(batch, sample=sample, generator=torch_generator).roots
+                roots = policy(batch, sample=sample, generator=torch_generator).roots
                 first = torch.arange(len(roots)).unsqueeze(1) < per_graph  # the graph's own T = m steps
                 picked = torch.zeros_like(wanted)
                 picked[roots[first]] = True
@@ -185,37 +178,47 @@ def any_one_shot() -> Measured:
     )
 
 
+@torch.no_grad()
 def coverages(family: PackedGraphs, components: int, layers: int) -> list[float]:
     """Coverage by argmax and by drawing, with and without the mask."""
     generator = torch.Generator().manual_seed(0)
-    batch = Graphs.of(make_batch(family, np.arange(len(family))))
+    batch = whole_batch(family)
     component = torch.from_numpy(family.extras["component"])
     shares = []
     for mask in (True, False):
         policy = covering_policy(components, layers, mask_selected=mask)
         for sample in (False, True):
-            with torch.no_grad():
-                selection = policy(batch, sample=sample, generator=generator)
+            selection = policy(batch, sample=sample, generator=generator)
             shares.append(float(covered(selection, component, components).double().mean()))
     return shares
 
 
+def separation(outputs: Tensor, labels: Tensor) -> tuple[float, float]:
+    """Largest difference within a class, and least distance between the means of two, in units of the largest output.
+
+    Shapes:
+        outputs ``(G, C)``, labels ``(G,)`` from 0 without gaps.
+    """
+    scaled = outputs / outputs.abs().max().clamp(min=torch.finfo(outputs.dtype).tiny)
+    means = torch.stack([scaled[labels == label].mean(0) for label in range(int(labels.max()) + 1)])
+    spread = (scaled - means[labels]).abs().max()
+    distances = (means.unsqueeze(0) - means.unsqueeze(1)).abs().amax(-1)  # (classes, classes)
+    distances.fill_diagonal_(torch.inf)
+    return float(spread), float(distances.min())
+
+
+@torch.no_grad()
 def difference(network: OneShot, batch: Batch, generator: torch.Generator) -> float:
     """Largest difference of log-probabilities between a one-shot network and the policy that hosts it.
 
     The network's scores are scaled to at most 10 in size first: rounding grows with them.
     """
     graphs = Graphs.of(batch)
-    with torch.no_grad():
-        network.head.weight *= 10 / network(graphs).abs().max()
-        wanted = network(graphs).t()  # (N, T) -> (T, N)
-        logits = one_shot_policy(network)(graphs, sample=True, generator=generator).logits
+    network.head.weight *= 10 / network(graphs).abs().max()
+    wanted = network(graphs).t()  # (N, T) -> (T, N)
+    logits = one_shot_policy(network)(graphs, sample=True, generator=generator).logits
     assert logits is not None, "a learned policy gives its scores"
-    a, b = (
-        torch.stack([segment_log_softmax(row, graphs.batch, graphs.num_graphs) for row in rows])
-        for rows in (wanted, logits)
-    )
-    return float((a - b).abs().max())
+    return float((log_chances(wanted, graphs) - log_chances(logits, graphs)).abs().max())
 
 
 def random_orders(family: PackedGraphs, times: int, generator: np.random.Generator) -> PackedGraphs:
@@ -226,9 +229,8 @@ def random_orders(family: PackedGraphs, times: int, generator: np.random.Generat
 
 def random_graphs(count: int, generator: np.random.Generator) -> PackedGraphs:
     """Random graphs of 1 to 25 nodes and of all densities."""
-    nodes = generator.integers(1, 26, size=count)
-    edges = []
-    for size in nodes.tolist():
+    graphs = []
+    for size in generator.integers(1, 26, size=count).tolist():
         pairs = np.stack(np.triu_indices(size, k=1))
-        edges.append(pairs[:, generator.random(pairs.shape[1]) < generator.random()])
-    return pack_edges(np.concatenate(edges, axis=1), nodes, np.array([part.shape[1] for part in edges]))
+        graphs.append(one_graph(pairs[:, generator.random(pairs.shape[1]) < generator.random()], size))
+    return join(graphs)

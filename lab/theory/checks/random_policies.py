@@ -9,7 +9,7 @@ from math import e, log, sqrt
 import numpy as np
 import torch
 
-from lab.policy_model import policy_model
+from lab.settings import policy_model
 from lab.theory.chance import (
     expected_draws,
     simulate_draws,
@@ -19,7 +19,7 @@ from lab.theory.chance import (
 from lab.theory.checks.record import Measured, check
 from lab.theory.weights import draw_weights, random_one_shot
 from policylearn.bags import Graphs, Selection
-from policylearn.data import make_batch
+from policylearn.data import PackedGraphs, make_batch
 from policylearn.data.synthetic import csl_members, csl_unions, union_family
 from policylearn.demo.learning import covered
 from policylearn.nn import NetworkConfig, segment_argmax, segment_log_softmax
@@ -43,9 +43,9 @@ def with_replacement() -> Measured:
         hits = sum(len(set(drawn)) == parts for drawn in product(range(parts), repeat=parts))
         holds &= Fraction(hits, parts**parts) == success_with_replacement(parts)
     for parts in (2, 3, 4):
-        share = random_policy_share(17, parts, replacement=True)
-        holds &= near(share, success_with_replacement(parts), GRAPHS)
-        simulated.append(f"{share:.3f} ({float(success_with_replacement(parts)):.3f})")
+        near, told = random_policy_share(17, parts, success_with_replacement(parts), replacement=True)
+        holds &= near
+        simulated.append(told)
     return (
         f"all l^l outcomes for l = 1 to 6; RandomPolicy on {GRAPHS:,} (17, l)-CSL graphs for l = 2, 3, 4",
         f"counts equal the formula; shares drawn (exact): {', '.join(simulated)}",
@@ -62,10 +62,9 @@ def without_replacement() -> Measured:
         hits = sum(len({node // n for node in subset}) == parts for subset in subsets)
         holds &= Fraction(hits, len(subsets)) == success_without_replacement(n, parts)
     for n, parts in ((13, 2), (17, 3), (17, 4)):
-        share = random_policy_share(n, parts, replacement=False)
-        exact = success_without_replacement(n, parts)
-        holds &= near(share, exact, GRAPHS)
-        simulated.append(f"({n}, {parts}) {share:.3f} ({float(exact):.3f})")
+        near, told = random_policy_share(n, parts, success_without_replacement(n, parts), replacement=False)
+        holds &= near
+        simulated.append(f"({n}, {parts}) {told}")
     return (
         f"all subsets for 7 pairs (n, l) from (5, 3) to (29, 2); RandomPolicy on {GRAPHS:,} graphs for 3 pairs",
         f"counts equal the formula; shares drawn (exact): {', '.join(simulated)}",
@@ -116,9 +115,9 @@ def uniform_first_pick() -> Measured:
             network = NetworkConfig(channels=16, layers=4, conv=conv)
             policy = draw_weights(policy_model({"picks": 1, "norm": norm}, network), generator).policy
             for n, parts in ((13, 2), (17, 3), (29, 2)):
-                graphs = family_graphs(n, parts)
-                with torch.no_grad():
-                    logits = policy(graphs).logits
+                family = union_family(csl_members(n), parts)
+                graphs = whole_batch(family)
+                logits = policy(graphs).logits
                 assert logits is not None, "a learned policy gives its scores"
                 worst = max(worst, unevenness(logits, graphs))
             networks += 1
@@ -137,16 +136,15 @@ def one_shot_selection() -> Measured:
     holds, found = True, []
     for parts in (2, 3, 4):
         drawn = csl_unions(17, parts, GRAPHS, np.random.default_rng(parts))
-        graphs = Graphs.of(make_batch(drawn, np.arange(GRAPHS)))
-        with torch.no_grad():
-            logits = random_one_shot(1, 16, 3, parts, generator)(graphs).t()  # (N, T) -> (T, N)
+        graphs = whole_batch(drawn)
+        logits = random_one_shot(1, 16, 3, parts, generator)(graphs).t()  # (N, T) -> (T, N)
         holds &= unevenness(logits, graphs) < UNEVEN
         noise = -torch.empty(logits.shape).exponential_(generator=generator).log()
         roots = torch.stack([segment_argmax(row, graphs.batch, GRAPHS) for row in logits + noise])
         component = torch.from_numpy(drawn.extras["component"])
-        share = float(covered(Selection(roots), component, parts).double().mean())
-        holds &= near(share, success_with_replacement(parts), GRAPHS)
-        found.append(f"{share:.2f} ({float(success_with_replacement(parts)):.2f})")
+        near, told = covering_share(Selection(roots), component, parts, success_with_replacement(parts), digits=2)
+        holds &= near
+        found.append(told)
     return (
         f"random weights, T = l = 2, 3, 4, {GRAPHS:,} (17, l)-CSL graphs each",
         f"all T distributions uniform; shares drawn (exact): {', '.join(found)}",
@@ -154,29 +152,35 @@ def one_shot_selection() -> Measured:
     )
 
 
-def random_policy_share(n: int, components: int, *, replacement: bool) -> float:
-    """How often the package's random policy, with T = l picks, covers (n, l)-CSL graphs."""
+def random_policy_share(n: int, components: int, exact: Fraction, *, replacement: bool) -> tuple[bool, str]:
+    """How often the package's random policy, with T = l picks, covers (n, l)-CSL graphs; see `covering_share`."""
     drawn = csl_unions(n, components, GRAPHS, np.random.default_rng(0))
-    graphs = Graphs.of(make_batch(drawn, np.arange(GRAPHS)))
+    graphs = whole_batch(drawn)
     policy = RandomPolicy(components, replacement=replacement)
     selection = policy(graphs, generator=torch.Generator().manual_seed(0))
-    return float(covered(selection, torch.from_numpy(drawn.extras["component"]), components).double().mean())
+    return covering_share(selection, torch.from_numpy(drawn.extras["component"]), components, exact)
 
 
-def family_graphs(n: int, components: int) -> Graphs:
-    """All (n, l)-CSL graphs as one batch."""
-    family = union_family(csl_members(n), components)
-    return Graphs.of(make_batch(family, np.arange(len(family))))
+def covering_share(
+    selection: Selection, component: torch.Tensor, components: int, exact: Fraction, digits: int = 3
+) -> tuple[bool, str]:
+    """Whether the share of covered graphs lies within the standard errors allowed, and both shares as text."""
+    share, p = float(covered(selection, component, components).double().mean()), float(exact)
+    near = abs(share - p) <= ERRORS_ALLOWED * sqrt(p * (1 - p) / selection.roots.shape[1])
+    return near, f"{share:.{digits}f} ({p:.{digits}f})"
+
+
+def whole_batch(graphs: PackedGraphs) -> Graphs:
+    """All graphs as one batch."""
+    return Graphs.of(make_batch(graphs, range(len(graphs))))
 
 
 def unevenness(logits: torch.Tensor, graphs: Graphs) -> float:
     """By how much, relative to 1 / nodes, the most unequal probability of any step is off, ``(T, N)``."""
-    rows = [segment_log_softmax(row, graphs.batch, graphs.num_graphs) for row in logits.double()]
-    relative = torch.stack(rows).exp() * graphs.sizes.index_select(0, graphs.batch)
+    relative = log_chances(logits.double(), graphs).exp() * graphs.sizes.index_select(0, graphs.batch)
     return float((relative - 1).abs().max())
 
 
-def near(share: float, exact: Fraction, trials: int) -> bool:
-    """Whether a simulated share lies within the standard errors allowed."""
-    p = float(exact)
-    return abs(share - p) <= ERRORS_ALLOWED * sqrt(p * (1 - p) / trials)
+def log_chances(logits: torch.Tensor, graphs: Graphs) -> torch.Tensor:
+    """The log-probability of each node within its graph, by step, ``(T, N)``."""
+    return torch.stack([segment_log_softmax(row, graphs.batch, graphs.num_graphs) for row in logits])

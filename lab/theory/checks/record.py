@@ -6,6 +6,8 @@ import inspect
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
+import torch
+
 from policylearn.wording import markdown_table
 
 HEADINGS = ("statement", "function", "parameters tried", "result", "verdict")
@@ -48,7 +50,7 @@ def check(name: str, function: str) -> Callable[[Callable[[], Measured]], Callab
 
     def register(measure: Callable[[], Measured]) -> Callable[[], Check]:
         statement = (inspect.getdoc(measure) or "").removesuffix(".")
-        CHECKS[name] = lambda: Check(statement, function, *measure())
+        CHECKS[name] = lambda: Check(statement, function, *torch.no_grad()(measure)())
         return CHECKS[name]
 
     return register

@@ -11,6 +11,7 @@ import numpy as np
 from policylearn.data import PackedGraphs, load_dataset, take_graphs
 from policylearn.data.packed import Array
 from policylearn.data.synthetic import join, shuffle_nodes
+from policylearn.data.synthetic.assembly import one_graph
 
 FAMILIES = ("sr25", "csl", "exp")
 REFERENCE_GRAPHS = 24
@@ -84,7 +85,5 @@ def reference_graphs(family: PairFamily) -> PackedGraphs:
         nodes, edges = int(like.num_nodes[0]), int(like.num_edges[0]) // 2
         drawn = nx.gnm_random_graph(nodes, edges, seed=int(place))
         ends = np.array(drawn.edges, dtype=np.int64).reshape(-1, 2).T
-        both = np.concatenate([ends, ends[::-1]], axis=1)
-        attr = np.zeros((both.shape[1], 0), dtype=np.int64)
-        chosen.append(replace(like, x=random.permutation(like.x), edge_index=both, edge_attr=attr))
+        chosen.append(replace(one_graph(ends, nodes), x=random.permutation(like.x), y=like.y))
     return join(chosen)

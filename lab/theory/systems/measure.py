@@ -11,9 +11,9 @@ import torch
 from torch import nn
 
 from lab.theory.systems.families import PairFamily, load_family, reference_graphs
-from lab.theory.systems.readings import Draws
+from lab.theory.systems.readings import Draws, parts_of
 from lab.theory.systems.subjects import SUBJECTS, Subject, find_subject
-from policylearn.data import PackedGraphs, make_batch, take_graphs
+from policylearn.data import PackedGraphs, take_graphs
 from policylearn.data.packed import Array
 from policylearn.data.synthetic import join
 from policylearn.data.transforms import Transform, fit_apply, transform_cache
@@ -193,9 +193,7 @@ def random_model(build: Callable[[], nn.Module], reference: PackedGraphs, seed: 
             for weight in model.parameters():
                 weight.add_(SPREAD * torch.randn_like(weight))
         model.double()
-        parts = (range(first, min(first + 8, len(reference))) for first in range(0, len(reference), 8))
-        batches = [make_batch(reference, part) for part in parts]
-        calibrate(model, batches, generator=torch.Generator().manual_seed(seed))
+        calibrate(model, list(parts_of(reference)), generator=torch.Generator().manual_seed(seed))
     return model.eval()
 
 

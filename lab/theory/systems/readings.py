@@ -6,17 +6,17 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor
+from torch_geometric.data import Batch
 
 from policylearn.bags import Graphs, Selection
 from policylearn.data import PackedGraphs, make_batch
 from policylearn.models import SubgraphGNN
 from policylearn.models.systems.hymn import TIES, centrality
 
-ROWS_AT_ONCE = 60_000
-"""Pairs of nodes of the graphs that go through a network together."""
+TOGETHER = 8
+"""Graphs that go through a network together."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ Reading = Callable[[Any, PackedGraphs], list[Draws]]
 
 def output(model: Any, graphs: PackedGraphs) -> list[Draws]:
     """The output itself: systems that draw nothing have one."""
-    return [Draws.evenly(row.unsqueeze(0)) for part in pieces(graphs) for row in model(make_batch(graphs, part))]
+    return [Draws.evenly(row.unsqueeze(0)) for batch in parts_of(graphs) for row in model(batch)]
 
 
 def picks_of_policy(model: SubgraphGNN, graphs: PackedGraphs) -> list[Draws]:
@@ -106,20 +106,13 @@ def each_deletion(model: Any, graphs: PackedGraphs) -> list[Draws]:
 def without_eigenvectors(model: Any, graphs: PackedGraphs) -> list[Draws]:
     """The output with a Laplacian encoding of zeros: that of repeated eigenvalues is no function of the graph."""
     found = []
-    for part in pieces(graphs):
-        batch = make_batch(graphs, part)
+    for batch in parts_of(graphs):
         batch.laplacian_encoding = torch.zeros_like(batch.laplacian_encoding)
         found += [Draws.evenly(row.unsqueeze(0)) for row in model(batch)]
     return found
 
 
-def pieces(graphs: PackedGraphs) -> Iterator[list[int]]:
-    """Positions of graphs that go through a network together."""
-    squares = graphs.num_nodes.astype(np.int64) ** 2
-    part: list[int] = []
-    for graph, square in enumerate(squares.tolist()):
-        if part and squares[part].sum() + square > ROWS_AT_ONCE:
-            yield part
-            part = []
-        part.append(graph)
-    yield part
+def parts_of(graphs: PackedGraphs) -> Iterator[Batch]:
+    """The graphs, so many at a time as go through a network together."""
+    for first in range(0, len(graphs), TOGETHER):
+        yield make_batch(graphs, range(first, min(first + TOGETHER, len(graphs))))

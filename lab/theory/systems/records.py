@@ -7,9 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from lab.ledger import Ledger, LedgerError, run_jobs
+from lab.ledger import Ledger, LedgerError, read_record, run_jobs
 from lab.provenance import commit, describe_machine, versions
-from lab.theory.records import read_as
 from lab.theory.systems.families import FAMILIES
 from lab.theory.systems.measure import Distinguished, ExpressivityConfig, measure
 from lab.theory.systems.subjects import SUBJECTS, Claim, find_subject
@@ -63,12 +62,12 @@ def measure_all(
     """Make the measurements that have no record yet, tell ``after`` of each, and return them all."""
     ledger = Ledger(folder, ExpressivityConfig())
     run_jobs(ledger, configs, lambda one: ExpressivityRecord(one, measure(one)), wait=True, after=after)
-    return [read_as(ledger.path(config), ExpressivityRecord) for config in configs]
+    return [read_record(ledger.path(config), ExpressivityRecord) for config in configs]
 
 
 def load_expressivity(folder: Path) -> list[ExpressivityRecord]:
     """All records of a folder, in the order of `SUBJECTS`."""
-    records = [read_as(path, ExpressivityRecord) for path in sorted(folder.glob("*.json"))]
+    records = [read_record(path, ExpressivityRecord) for path in sorted(folder.glob("*.json"))]
     if not records:
         raise LedgerError(f"{folder}: holds no records; make some with 'python -m lab theory systems -o {folder}'")
     names = [subject.name for subject in SUBJECTS]

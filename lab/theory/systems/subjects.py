@@ -140,8 +140,7 @@ SUBJECTS = (
 
 def find_subject(name: str) -> Subject:
     """The subject of that name, or a `ValueError` with the nearest known one."""
-    for subject in SUBJECTS:
-        if subject.name == name:
-            return subject
-    names = [subject.name for subject in SUBJECTS]
-    raise ValueError(f"there is no system '{name}' here; {hint(name, names, 'there are ' + ', '.join(names))}")
+    known = {subject.name: subject for subject in SUBJECTS}
+    if name not in known:
+        raise ValueError(f"there is no system '{name}' here; {hint(name, known, 'there are ' + ', '.join(known))}")
+    return known[name]

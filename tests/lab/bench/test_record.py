@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 from lab.bench.record import BenchReport, Timing, paired_ratio
 from lab.bench.steps import NAMES, SYSTEM, title_of
 from lab.bench.tables import report_markdown, system_rows
@@ -39,8 +37,8 @@ OURS = report(
 
 def test_a_record_comes_back_from_json_as_it_was() -> None:
     assert BenchReport.from_json(OURS.to_json()) == OURS
-    with raises_naming(ValueError, "format 9"):
-        BenchReport.from_json(json.dumps({"format": 9}))
+    with raises_naming(ValueError, "9", "format"):
+        BenchReport.from_json(OURS.to_json().replace('"format": 2', '"format": 9'))
 
 
 def test_ratios_are_taken_round_by_round() -> None:

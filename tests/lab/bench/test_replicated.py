@@ -11,7 +11,7 @@ from torch import Tensor
 from torch_geometric.data import Batch
 
 from lab.bench.replicated import ReplicatedGNN, replicate
-from lab.policy_model import policy_model
+from lab.settings import policy_model
 from policylearn.bags import Graphs
 from policylearn.models import Inputs, SubgraphGNN
 from policylearn.nn import Features, NetworkConfig

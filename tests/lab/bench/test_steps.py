@@ -52,10 +52,11 @@ class InProcess:
         return self.steps.milliseconds(turn)
 
 
-def test_every_contender_is_timed(data: str) -> None:
+def test_every_contender_is_timed(data: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("lab.bench.run.Worker", InProcess)
     cases = ("learned-t2", "straight-t2", "full", "none")
     settings = BenchSettings((data,), cases, rounds=2, layers=2, channels=8, batch_size=8)
-    report = run_bench(settings, "bench", start=InProcess)
+    report = run_bench(settings, "bench")
     assert [(t.case, t.contender) for t in report.timings if t.phase == "train"] == [
         (case, contender) for case in cases for contender in CONTENDERS
     ]

@@ -106,7 +106,7 @@ def test_every_cell_is_run_by_what_it_says(cell: Cell) -> None:
     assert config.data.name == column.dataset
     assert config.data.target == (() if column.target is None else (column.target,))
     system, settings = chosen_system(config)
-    if cell.row.method.model != "policy":
+    if cell.row.method.model != POLICY_LEARN:
         assert system.name == cell.row.method.model
         assert cell.row.picks is None or settings.picks == cell.row.picks
         return
@@ -120,7 +120,7 @@ def test_every_system_of_the_tables_has_settings_where_the_paper_prints_a_figure
     shipped = set(preset_names())
     for cell in CELLS:
         model = cell.row.method.model
-        if model != "policy" and cell.printed.text not in ABSENT:
+        if model != POLICY_LEARN and cell.printed.text not in ABSENT:
             assert f"{cell.column.dataset}/{model}" in shipped, (cell.table, cell.row.title)
 
 
@@ -146,7 +146,7 @@ def test_variants_are_inside_the_budget_that_their_published_form_breaks(row: Pa
 def test_every_system_is_run_by_some_table() -> None:
     """So that each has a place in the ledger and in RESULTS.md."""
     declared = {cell.row.method.model for cell in CELLS if cell.column.needs is None}
-    assert declared - {"policy"} == {*SYSTEMS} - {POLICY_LEARN}
+    assert declared - {POLICY_LEARN} == {*SYSTEMS} - {POLICY_LEARN}
 
 
 def test_every_variant_has_settings_of_its_own() -> None:

@@ -7,11 +7,12 @@ from dataclasses import replace
 
 import pytest
 
-from lab.reproduce.plan import Job, Wish, command_of, plan
+from lab.reproduce.plan import Job, command_of, plan
 from lab.reproduce.tables import TABLES
+from lab.reproduce.wish import Wish
 from lab.settings import selection_of
 from lab.verbs import VERBS
-from lab.verbs.reproduce import find_table, wish_of
+from lab.verbs.reproduce import find_table
 from policylearn.cli.main import make_app
 from policylearn.settings import ConfigError
 
@@ -112,7 +113,7 @@ def test_the_command_of_a_run_plans_the_same_run(name: str, wish: Wish) -> None:
         words = shlex.split(command_of(job.cell, job.settings, [job.repeat]))
         assert words[:4] == ["python", "-m", "lab", "reproduce"]
         _, bound, _ = app.parse_args(words[3:], exit_on_error=False, print_error=False)
-        again: list[Job] = plan(table(bound.args[0]), wish_of(**bound.kwargs))
+        again: list[Job] = plan(table(bound.args[0]), bound.kwargs.get("wish") or Wish())
         assert [(other.settings, other.name) for other in again] == [(job.settings, job.name)]
 
 

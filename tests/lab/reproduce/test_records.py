@@ -12,7 +12,7 @@ import pytest
 from lab.errors import read_errors
 from lab.ledger import Ledger, LedgerError, read_record
 from lab.reproduce.plan import plan
-from lab.reproduce.records import Record, load_records
+from lab.reproduce.records import Record, load_records, upgrade
 from lab.settings import open_ledger
 from tests.lab.reproduce.tiny import tiny_table, tiny_wish
 
@@ -33,7 +33,7 @@ def add(record: Record, root: Path) -> tuple[Ledger, Path]:
 def test_round_trip(tiny_record: Record, tmp_path: Path) -> None:
     ledger, path = add(tiny_record, tmp_path)
     assert path == tmp_path / "data" / "experiment" / "seed0-0123abcd.json"
-    assert read_record(path, Record.of) == tiny_record
+    assert read_record(path, Record, upgrade) == tiny_record
     assert load_records(ledger) == [tiny_record]
 
 

@@ -12,15 +12,16 @@ from lab.compare.runner import run_comparison
 from lab.reproduce.comparisons import take_over
 from lab.reproduce.declaration import Measure, Protocol
 from lab.reproduce.picks import picks_table
-from lab.reproduce.plan import Wish, plan
+from lab.reproduce.plan import plan
 from lab.reproduce.records import Record, load_records
 from lab.reproduce.report import make_report, write_report
 from lab.reproduce.runner import run_table
 from lab.reproduce.summary import group_records
 from lab.reproduce.tables import TABLES
+from lab.reproduce.wish import Wish
 from lab.settings import open_ledger
 from lab.verbs import VERBS
-from lab.verbs.reproduce import find_table, wish_of
+from lab.verbs.reproduce import find_table
 from policylearn.cli.main import make_app
 from tests.lab.reproduce.tiny import SMALL, tiny_table, tiny_wish
 
@@ -45,7 +46,7 @@ def test_commands_of_the_report_find_their_records() -> None:
     for line in (PROJECT / "RESULTS.md").read_text(encoding="utf-8").splitlines():
         if line.startswith("python -m lab reproduce"):
             _, bound, _ = app.parse_args(shlex.split(line)[3:], exit_on_error=False, print_error=False)
-            jobs = plan(find_table(bound.args[0], TABLES), wish_of(**bound.kwargs))
+            jobs = plan(find_table(bound.args[0], TABLES), bound.kwargs.get("wish") or Wish())
             assert jobs, line
             assert all(ledger.find(job) for job in jobs), line
             commands += 1

@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from lab.reproduce.declaration import Column, Protocol, Table, row
-from lab.reproduce.plan import Wish, plan
+from lab.reproduce.plan import plan
 from lab.reproduce.records import Record, load_records
 from lab.reproduce.runner import run_table
 from lab.reproduce.tables import METHODS
+from lab.reproduce.wish import Wish
 from lab.settings import open_ledger
 
 SMALL: dict[str, Any] = {

@@ -6,11 +6,10 @@ import numpy as np
 import pytest
 import torch
 
-from lab.policy_model import policy_model
-from lab.theory.checks.hand_built import coverages, random_orders
+from lab.settings import policy_model
+from lab.theory.checks.hand_built import coverages, random_orders, separation
 from lab.theory.depth import diameters
-from lab.theory.separation import covering_model, separation
-from lab.theory.weights import covering_policy, load_covering_weights
+from lab.theory.weights import covering_model, covering_policy, load_covering_weights
 from policylearn.bags import Graphs, Selection, mark_nodes
 from policylearn.data import PackedGraphs, make_batch
 from policylearn.data.synthetic import csl_members, csl_unions, union_family

@@ -46,7 +46,7 @@ def test_scores_are_those_of_the_proof() -> None:
 
 def test_the_last_layer_is_what_keeps_a_node_from_being_picked_again() -> None:
     policy = degree_aware_policy(1, 3, mask_selected=False)
-    weights = appendix_weights(policy.state_dict(), 1)
+    weights = appendix_weights(policy, 1)
     weights["encoder.layers.3.features.conv.conv.lin_root.weight"][0, 0] = 0
     policy.load_state_dict(weights)
     edges = torch.combinations(torch.arange(4)).t()

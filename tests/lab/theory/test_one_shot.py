@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from lab.policy_model import policy_model
+from lab.settings import policy_model
 from lab.theory.checks.hand_built import difference, random_graphs
 from lab.theory.checks.random_policies import UNEVEN, unevenness
 from lab.theory.weights import draw_weights, one_shot_policy, random_one_shot, table_one_shot

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from lab.ledger import LedgerError
+from lab.ledger import LedgerError, read_record
 from lab.theory import records as module
-from lab.theory.records import LearningRecord, learning_table, load_records, open_ledger, read_as, run_all
+from lab.theory.records import LearningRecord, learning_table, load_records, open_ledger, run_all
 from policylearn.demo.learning import Evaluation, LearningConfig
 
 CONFIG = LearningConfig(
@@ -25,7 +25,7 @@ def test_a_record_is_read_back_as_it_was(tmp_path: Path) -> None:
     record = LearningRecord(CONFIG, (point(1, 0.1234567890123), point(2, 1.0)))
     path = open_ledger(tmp_path / "deeper").add(CONFIG, record)
     assert path.name == "csl-8-1-reinforce-0.json"
-    assert read_as(path, LearningRecord) == record
+    assert read_record(path, LearningRecord) == record
 
 
 def test_the_goal_counts_only_if_it_is_kept() -> None:

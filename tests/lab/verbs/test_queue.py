@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from lab.__main__ import main
-from lab.reproduce.plan import Wish, plan
+from lab.reproduce.plan import plan
 from lab.reproduce.tables import TABLES
+from lab.reproduce.wish import Wish
 from lab.settings import open_ledger
 from lab.verbs.reproduce import find_table
 
