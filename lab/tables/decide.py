@@ -62,17 +62,18 @@ def mean_alone(records: pd.DataFrame, part: str) -> str:
 
 
 def decision_table(settings: dict[str, pd.DataFrame]) -> str:
-    """A line per setting: the mean RMSE of the assays, the other tables, and the gain over the default in percent."""
+    """A line per setting: errors on the tables that all settings have, and its gain over the default on all its own."""
     base = settings[DEFAULT]
+    shared = base.index[[all(name in found.index for found in settings.values()) for name in base.index]]
     names = ("setting", "tables", "assays", *(f"{part} alone" for part in PARTS), *TABLES, "better by", "core s")
     lines = []
     for name, found in sorted(settings.items(), key=lambda one: (one[0] != DEFAULT, one[0])):
         gain = 100 * np.log(errors(base) / errors(found)).dropna()
-        both = found.loc[gain.index]
+        both = found.loc[shared]
         assays = both[~both.index.isin(TABLES)]
         cells = [
             name,
-            str(len(both)),
+            str(len(gain)),
             f"{assays['score'].mean():.4f}",
             *(mean_alone(assays, part) for part in PARTS),
             *(f"{both['score'][table]:.3f}" if table in both.index else "" for table in TABLES),
