@@ -95,7 +95,7 @@ def test_runs_are_made_once_and_drawn(tmp_path: Path, capsys: pytest.CaptureFixt
     [
         (["--methods", "best"], "'method' must be one of"),
         (["--seeds", "0"], "'seeds' must be >= 1 (got 0)"),
-        (["--n", "17", "--components", "5"], "a union needs 1 to 4 members"),
+        (["--n", "17", "--components", "5"], "a union takes 1 to 4 members"),
     ],
 )
 def test_runs_that_make_no_sense_are_one_line(
