@@ -93,6 +93,9 @@ def predict(
     text = f"{output}: {written.rows - written.failed:,} of {written.rows:,} rows predicted ({', '.join(names)})"
     failed = f"; {written.failed:,} failed, column '{error}' says why" if written.failed else ""
     say(text + failed)
+    if predictor.calibration is not None:
+        for reason in predictor.calibration.missing(predictor.task, interval):
+            say(reason)
     return SOME_ROWS_FAILED if written.failed else 0
 
 

@@ -252,6 +252,8 @@ def print_summary(
 
 def describe_coverage(outcomes: Sequence[Outcome]) -> str:
     """How often the intervals or sets held the truth on the test part, all folds together; empty without any."""
+    from policylearn.prediction.calibration import labels_needed
+
     calibrations = [one.predictor.calibration for one in outcomes]
     known = [(found.kind, found.coverage) for found in calibrations if found is not None and found.coverage is not None]
     if not known:
@@ -262,7 +264,7 @@ def describe_coverage(outcomes: Sequence[Outcome]) -> str:
     )
     kind, level = known[0][0], known[0][1].level
     if math.isinf(size):
-        needed = math.ceil(level / (1 - level) - 1e-9)  # so that the rank asked for exists
+        needed = labels_needed(level)
         return f"no {level:.0%} intervals: validation has too few labels, which must be {needed} or more"
     things = f"intervals of mean width {size:.3g}" if kind == "interval" else f"sets of {size:.2f} labels"
     return f"{level:.0%} {things} (calibrated on valid) held {share:.1%} of {labels:,} labels of the test part"
