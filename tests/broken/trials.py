@@ -19,6 +19,7 @@ import sys
 import tempfile
 import time
 import traceback
+import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -108,7 +109,8 @@ def patience() -> Iterator[None]:
 def call(words: list[str]) -> tuple[int, str]:
     """The command's exit code and what it said; anything else that it raises is a traceback for a user."""
     out, err = io.StringIO(), io.StringIO()
-    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err), patience():
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err), patience(), warnings.catch_warnings():
+        warnings.simplefilter("always", RuntimeWarning)  # not only the first of each place
         try:
             code = command(words)
         except SystemExit as end:
@@ -120,6 +122,7 @@ def check_said(code: int, said: str, *, refused: bool = True) -> str:
     """What became of the input; a refusal needs a reason in words."""
     assert code in (0, 1, 2), f"exit code {code}: {said}"
     assert "Traceback" not in said, said
+    assert "RuntimeWarning" not in said, said
     if code == 2 and refused:
         assert "error:" in said, f"no reason was given: {said!r}"
     return {0: "taken", 1: "taken in part", 2: "refused"}[code]

@@ -20,11 +20,13 @@ NUMBERS: tuple[Callable[[int], str], ...] = (
     lambda at: f'"{at},5"',
     lambda at: f"{1.7e308 - at * 1e306}",
     lambda at: f"{at * 1e-320}",
+    lambda at: f"{3e38 + at * 1e35}",
+    lambda at: f"{at * 1e-30}",
     lambda at: f"{at}\u00a0000",
     lambda at: f"> {at}",
     lambda at: "same",
 )
-"""Cells of a target: empty, far from zero, ids, other signs of minus and of thousands, ends of the doubles."""
+"""Cells of a target: empty, far from zero, ids, other signs of minus and of thousands, near the ends of precision."""
 NAMES = (
     "value",
     "a[/red]",

@@ -8,8 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import policylearn
 from policylearn.cli import main
 from policylearn.data import DataError
+from policylearn.data.preparation import prepare_molecules
 from policylearn.data.splits import rotating_folds
 from policylearn.prediction.labelled import read_targets
 from policylearn.settings import ConfigError
@@ -75,6 +77,24 @@ def test_folds_of_a_table(target: str, stratified: bool, table: Path) -> None:
     with pytest.raises(DataError):
         load_source(DataConfig(str(table), (target,), split="folds", folds=61))
     assert len(rotating_folds(9, 3, labels=np.array([0] * 8 + [1]))) == 3, "a rare label is not held against it"
+
+
+def test_every_fold_reports_the_trees_of_its_own_rows(table: Path, tmp_path: Path) -> None:
+    words = ["--target", "logS", "--data.split", "folds", "--data.folds", "3", *SMALL[:-1]]
+    assert main(["train", str(table), "-o", str(tmp_path / "run"), *words]) == 0
+    dataset = load_source(DataConfig(str(table), ("logS",), split="folds", folds=3)).dataset
+    found = []
+    for number, split in enumerate(dataset.splits):
+        folder = tmp_path / "run" / f"fold-{number}"
+        predictor = policylearn.load(folder)
+        graphs = prepare_molecules([dataset.graphs.smiles[row] for row in split.test], predictor.transforms).graphs
+        errors = predictor.blend.trees.predict(graphs) - dataset.graphs.y[split.test]
+        found.append(json.loads((folder / "metrics.json").read_text())["alone"]["trees"]["test"])
+        assert found[-1] == pytest.approx(float(np.sqrt(np.mean(errors**2))), rel=1e-5)
+        assert f"{found[-1]:.4g} on test" in (folder / "report.html").read_text()
+    assert len(set(found)) == 3
+    whole = json.loads((tmp_path / "run" / "metrics.json").read_text())
+    assert whole["alone"]["trees"]["test"] == pytest.approx(np.mean(found))
 
 
 def test_repeats_are_trained_one_by_one(table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -48,18 +48,24 @@ def test_markup_in_names_is_text(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert train(table, tmp_path / "run", "--target", "a[/red]", "--data.split", "random") == 0
     assert main(["predict", str(tmp_path / "run"), str(table), "-o", str(tmp_path / "out[/b].csv")]) == 0
     assert main(["evaluate", str(tmp_path / "run"), str(table)]) == 0
-    assert main(["info", str(tmp_path / "run")]) == 0
     said = capsys.readouterr()
     assert "m[bold].csv" in said.out
     assert "a[/red]" in said.out
+    assert main(["info", str(tmp_path / "run")]) == 0
+    told = capsys.readouterr().out
+    assert "m[bold].csv" in told
+    assert "regression of a[/red]," in told
+    assert main(["explain", str(tmp_path / "run"), str(table), "-o", str(tmp_path / "out[/b].html")]) == 0
+    assert "out[/b].html" in capsys.readouterr().out
 
 
 def test_a_target_without_a_label_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     smiles, values = molesol()
     rows = [(text, value, "") for text, value in zip(smiles[:40], values[:40], strict=True)]
     table = write(tmp_path / "m.csv", ["smiles", "known", "empty"], rows)
-    with raises_naming(DataError, "'empty'"):
-        read_table(table, targets=["known", "empty"])
+    for targets in (["known", "empty"], ["empty"]):
+        with raises_naming(DataError, "no row has a value of 'empty'"):
+            read_table(table, targets=targets)
     parts = ["train"] * 30 + ["valid"] * 5 + ["test"] * 5
     rows = [
         (text, value, value if part != "train" else "", part)
@@ -79,7 +85,9 @@ def test_an_interval_that_cannot_be_calibrated_is_empty(tmp_path: Path, capsys: 
     assert "9 labels" in said
     assert "--interval 0.6" in said
     assert main(["predict", str(tmp_path / "run"), str(table), "-o", str(tmp_path / "out.csv")]) == 0
-    assert "--interval 0.6" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "2 validation labels of y" in said
+    assert "--interval 0.6" in said
     assert set(column(tmp_path / "out.csv", "lower_y")) == {""}
     assert "inf" not in (tmp_path / "out.csv").read_text()
     page = tmp_path / "page.html"
@@ -103,6 +111,20 @@ def test_large_offsets_keep_their_digits(tmp_path: Path) -> None:
     predicted = np.array(column(tmp_path / "out.csv", "predicted_y"), float) - 1e8
     assert len(np.unique(predicted)) > 50
     assert np.abs(predicted).max() < 100
+
+
+def test_models_beside_the_network_keep_the_digits_of_large_offsets(tmp_path: Path) -> None:
+    smiles, values = molesol()
+    alone = []
+    for name, offset in (("near", 0.0), ("far", 1e8)):
+        rows = [(s, f"{offset + float(v):.2f}") for s, v in zip(smiles[:60], values[:60], strict=True)]
+        table = write(tmp_path / f"{name}.csv", ["smiles", "y"], rows)
+        words = ["--target", "y", "--data.split", "random", "--epochs", "1", "--prediction.channels", "4"]
+        assert main(["train", str(table), "-o", str(tmp_path / name), *words]) == 0
+        alone.append(json.loads((tmp_path / name / "metrics.json").read_text())["alone"])
+    near, far = alone
+    for model in ("kernel", "trees"):
+        assert far[model] == {part: pytest.approx(value, rel=0.02) for part, value in near[model].items()}
 
 
 def test_labels_beyond_2_to_the_53_stay_apart(tmp_path: Path) -> None:
@@ -132,10 +154,42 @@ def test_targets_near_the_largest_number_give_one_message(tmp_path: Path, value:
     rows = [("C" * n, value if n == 5 else str(n / 3)) for n in range(1, 30)]
     table = write(tmp_path / "m.csv", ["smiles", "y"], rows)
     if "308" in value:
-        with raises_naming(DataError, "line 6"):
+        with raises_naming(DataError, "line 6", value, "3.4e+38"):
             read_table(table, targets="y")
     else:
         assert read_table(table, targets="y").graphs.y.max() > 3e38
+
+
+@pytest.mark.parametrize("size", [3e38, 1e-30])
+def test_targets_at_the_ends_of_single_precision_are_learned(
+    tmp_path: Path, size: float, recwarn: pytest.WarningsRecorder
+) -> None:
+    smiles, _ = molesol()
+    rows = [(text, size * (1 + len(text) % 7 / 100)) for text in smiles[:60]]
+    table = write(tmp_path / "m.csv", ["smiles", "y"], rows)
+    words = ["--target", "y", "--data.split", "random", "--epochs", "1", "--prediction.channels", "4"]
+    assert main(["train", str(table), "-o", str(tmp_path / "run"), *words]) == 0
+    assert not [one for one in recwarn if issubclass(one.category, RuntimeWarning)]
+    assert main(["predict", str(tmp_path / "run"), str(table), "-o", str(tmp_path / "out.csv")]) == 0
+    predicted = np.array(column(tmp_path / "out.csv", "predicted_y"), float) / size
+    assert predicted.min() > 0.9
+    assert predicted.max() < 1.2
+    assert len(np.unique(predicted)) > 30
+
+
+def test_a_column_of_too_large_numbers_is_no_column_of_labels(tmp_path: Path) -> None:
+    table = write(tmp_path / "m.csv", ["smiles", "y"], [("C" * n, f"{1.5e308 + n * 1e305}") for n in range(1, 40)])
+    with raises_naming(DataError, "line 2", "3.4e+38"):
+        read_table(table, targets="y")
+    ids = ["1" * 45, "2" * 45] * 10
+    table = write(tmp_path / "ids.csv", ["smiles", "y"], list(zip(["CC", "CCO"] * 10, ids, strict=True)))
+    assert read_table(table, targets="y").task.classes == ("1" * 45, "2" * 45)
+
+
+def test_a_name_behind_a_molecule_is_no_salt(tmp_path: Path) -> None:
+    rows = [(f"{'C' * n}O No. {n}", n) for n in range(1, 20)]
+    report = read_table(write(tmp_path / "m.csv", ["smiles", "y"], rows), targets="y").report
+    assert not any("salts" in note for note in report.notes)
 
 
 def test_a_split_of_train_and_test_alone_gets_a_validation_part(

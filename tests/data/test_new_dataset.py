@@ -13,8 +13,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from policylearn.data import CATALOG, DataError, PackedGraphs, load_dataset
-from policylearn.data.datasets import register
+import policylearn
+from policylearn.cli import main
+from policylearn.data import CATALOG, DataError, PackedGraphs, load_dataset, read_table
+from policylearn.data.datasets import Entry, Home, numbers, register
 from policylearn.training.presets import run_config
 
 FILE = '''
@@ -85,12 +87,33 @@ def test_one_file_is_enough(
     assert run_config("rings", {"selection.picks": 3}).system["prediction"] == {"channels": 12}
     assert "prediction" not in run_config("rings", {"selection.name": "random"}).system
 
-    from policylearn.cli import main
-
     monkeypatch.setenv("POLICYLEARN_DATA", str(root))
     assert main(["datasets"]) == 0
     (line,) = (line for line in capsys.readouterr().out.splitlines() if line.split()[:1] == ["rings"])
     assert "nobody" in line
+
+
+def test_a_run_on_a_registered_dataset_of_molecules_reads_smiles(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    parts = ["train"] * 14 + ["valid"] * 3 + ["test"] * 3
+    rows = "".join(f"{'C' * n}O,{n},{part}\n" for n, part in enumerate(parts, start=1))
+    (tmp_path / "chains.csv").write_text(f"smiles,length,part\n{rows}")
+    read_table(tmp_path / "chains.csv", targets="length", split_column="part").graphs.save(tmp_path / "chains.npz")
+    sizes = {"graphs": 20, "nodes": 230, "edges": 420}
+    home = Home(archive="https://example.org/chains.zip", credit="nobody")
+    entry = Entry(
+        name="chains", file="chains.npz", title="chains", task=numbers("mae", "length"), protocol="official",
+        split="by hand", home=home, **sizes,
+    )  # fmt: skip
+    register(entry)
+    monkeypatch.setenv("POLICYLEARN_DATA", str(tmp_path))
+    try:
+        words = ["--epochs", "1", "--prediction.channels", "4", "-o", str(tmp_path / "run")]
+        assert main(["train", "chains", *words]) == 0
+        assert policylearn.load(tmp_path / "run").predict(["CCO", "c1ccccc1"]).shape == (2, 1)
+    finally:
+        del CATALOG._things["chains"]
 
 
 @pytest.mark.usefixtures("rings")

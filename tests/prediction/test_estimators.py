@@ -121,6 +121,12 @@ def test_classes(molecules: tuple[list[str], np.ndarray]) -> None:
         assert answer.labels is not None
 
 
+def test_large_offsets_keep_their_digits(molecules: tuple[list[str], np.ndarray]) -> None:
+    smiles, y = molecules
+    near, far = (PolicyLearnRegressor(**TINY).fit(smiles, y + offset).predict(smiles) - offset for offset in (0.0, 1e8))
+    np.testing.assert_allclose(far, near, atol=0.05)
+
+
 def test_several_targets_and_intervals(molecules: tuple[list[str], np.ndarray]) -> None:
     smiles, y = molecules
     both = np.stack([y, -2 * y], axis=1)

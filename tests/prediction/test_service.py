@@ -11,6 +11,7 @@ import socket
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -29,6 +30,7 @@ from tests.warm import MAIN, WarmProcess, run_warm
 pytest.importorskip("fastapi", reason="the extra 'serve' is not installed")
 httpx = pytest.importorskip("httpx", reason="httpx is not installed")
 
+from policylearn.prediction import server as server_module  # noqa: E402 - only with the extra
 from policylearn.prediction.service import Limits, make_app  # noqa: E402 - only with the extra
 from tests.data.test_rdkit_descriptors import clique  # noqa: E402
 
@@ -221,29 +223,73 @@ def test_a_foreign_name_for_the_service_is_refused(run: Path, host: str, status:
     assert response.status_code == status
 
 
-def test_connections_without_whole_headers_are_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("words", "statuses"),
+    [
+        ([], [200, 400, 400]),
+        (["--allow-host", "my.machine", "other"], [200, 200, 400]),
+        (["--allow-host=*"], [200] * 3),
+    ],
+)
+def test_the_command_allows_further_names(
+    words: list[str], statuses: list[int], run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client = Client(run)
+    monkeypatch.setattr(server_module, "run_server", lambda app, listener: setattr(client, "app", app))
+    assert main(["serve", str(run), "--port", "0", *words]) == 0
+    hosts = ("localhost:8000", "my.machine", "evil.example")
+    answers = client.send(*(("GET", "/healthz", {"headers": {"Host": host}}) for host in hosts))
+    assert [answer.status_code for answer in answers] == statuses
+
+
+WHOLE = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
+
+
+@contextmanager
+def listening() -> Iterator[tuple[str, int]]:
+    """The address of a service that knows /healthz."""
     from fastapi import FastAPI
 
-    from policylearn.prediction import server
-
-    monkeypatch.setattr(server, "HEADER_SECONDS", 0.3)
     app = FastAPI()
     app.get("/healthz")(lambda: {"status": "ok"})
     with socket.create_server(("127.0.0.1", 0)) as listener:
-        threading.Thread(target=server.run_server, args=(app, listener), daemon=True).start()
-        address = listener.getsockname()
-        whole = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
-        for requests in ([], [b"GET /heal"], [whole, b"GET /heal"]):
+        threading.Thread(target=server_module.run_server, args=(app, listener), daemon=True).start()
+        yield listener.getsockname()
+
+
+def test_connections_without_whole_headers_are_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(server_module, "HEADER_SECONDS", 0.3)
+    with listening() as address:
+        for requests in ([], [b"GET /heal"], [WHOLE, b"GET /heal"]):
             with socket.create_connection(address, timeout=20) as slow:
                 for sent in requests:
                     slow.sendall(sent)
-                    if sent == whole:
+                    if sent == WHOLE:
                         assert b"200 OK" in slow.recv(1000)
                 while slow.recv(1000):  # ends when the other side closes
                     pass
         with socket.create_connection(address, timeout=20) as usual:
-            usual.sendall(whole)
+            usual.sendall(WHOLE)
             assert b"200 OK" in usual.recv(1000)
+
+
+def test_a_client_beyond_the_most_connections_is_told_to_come_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(server_module, "MOST_CONNECTIONS", 4)
+    with listening() as address, ExitStack() as held:
+
+        def status() -> bytes:
+            with socket.create_connection(address, timeout=20) as client:
+                client.sendall(WHOLE)
+                return client.recv(1000)[:12]
+
+        assert status() == b"HTTP/1.1 200"
+        for _ in range(4):
+            held.enter_context(socket.create_connection(address, timeout=20))
+        assert status() == b"HTTP/1.1 503"
+        held.close()
+        until = time.monotonic() + 20
+        while status() != b"HTTP/1.1 200":
+            assert time.monotonic() < until
 
 
 def test_graphs_cannot_be_served(tmp_path: Path) -> None:

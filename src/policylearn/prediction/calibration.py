@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Literal
@@ -96,6 +96,16 @@ class Calibration:
             return self.levels
         return tuple(level for level, row in zip(self.levels, self.quantiles, strict=True) if min(row) < math.inf)
 
+    def missing(self, task: Task, level: float = USUAL) -> Iterator[str]:
+        """Why targets have no interval of this level: validation has too few labels of them."""
+        if self.kind == "set":
+            return
+        quantiles = self.quantiles[self.levels.index(level)]
+        for target, quantile, labels in zip(task.targets, quantiles, self.labels, strict=True):
+            if math.isinf(quantile):
+                found = f"{labels} validation labels of {target}"
+                yield f"{found} are too few for intervals of {level:.0%}, which need {labels_needed(level)}"
+
     def save(self, folder: Path) -> None:
         """Write it into a run folder; an infinite quantile is ``null`` there."""
         content = asdict(self)
@@ -163,6 +173,11 @@ def growth(near: Nearness, slopes: Sequence[float]) -> Array:
     """By how much intervals are wider than those of molecules that training has seen, ``(R, targets)``."""
     wider: Array = 1 + np.nan_to_num(1 - near.similarity)[:, None] * np.array(slopes)
     return wider
+
+
+def labels_needed(level: float) -> int:
+    """The fewest scores whose quantile of this level is finite."""
+    return math.ceil(level / (1 - level) - 1e-9)
 
 
 def conformal_quantile(scores: Array, level: float) -> float:

@@ -17,6 +17,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_random_state
 
 from policylearn.data import DataError, Dataset, PackedGraphs, Split, Task
+from policylearn.data.convert.infer import LARGEST, single_unless_lossy
 from policylearn.data.packed import Array
 from policylearn.data.tasks import standardise
 from policylearn.policies import POLICIES
@@ -165,14 +166,17 @@ class PolicyLearnRegressor(RegressorMixin, _PolicyLearnEstimator):  # type: igno
             X: a list, array or pandas Series of SMILES, or a list of PyG ``Data``.
             y: one number per row, or one column per target; NaN where a target is not known.
         """
-        truth = np.asarray(y, dtype=np.float32)
+        truth = np.asarray(y, dtype=np.float64)
         self.single_ = truth.ndim == 1
         truth = truth.reshape(len(truth), -1)
-        graphs = with_targets(X, truth)
         names = tuple(f"y{column}" for column in range(truth.shape[1])) if truth.shape[1] > 1 else ("y",)
-        if np.isinf(truth).any() or (self.single_ and np.isnan(truth).any()):
-            row = int(np.flatnonzero(~np.isfinite(truth).all(axis=1))[0])
-            raise DataError(f"y[{row}] is {truth[row].tolist()}; leave out rows whose target is not a finite number")
+        wrong = (np.abs(truth) > LARGEST) | (np.isnan(truth) & self.single_)
+        if wrong.any():
+            row = int(np.flatnonzero(wrong.any(axis=1))[0])
+            raise DataError(
+                f"y[{row}] is {truth[row].tolist()}; leave the row out, or give numbers up to {LARGEST:.1e}"
+            )
+        graphs = with_targets(X, single_unless_lossy(truth, standardise(truth)))
         return self._train(graphs, Task("regression", "mse", "rmse", names), None)
 
     def predict(self, X: Any) -> Array:  # noqa: N803 - scikit-learn's name

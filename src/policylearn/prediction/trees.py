@@ -108,12 +108,16 @@ def fit_trees(task: Task, graphs: PackedGraphs, rows: Array, *, seed: int = 0) -
     targets = targets_by_output(task, graphs.y[rows])
     for at, target in enumerate(targets.T):
         known = ~np.isnan(target)
+        shift, scale = 0.0, 1.0
+        if graphs.y.dtype == np.float64:  # single precision, in which LightGBM holds targets, is too coarse for these
+            shift, scale = float(target[known].mean()), float(target[known].std()) or 1.0
         settings = SETTINGS | {"objective": objective, "seed": seed}
-        booster = lightgbm.train(settings, lightgbm.Dataset(x[known], target[known]), ROUNDS)
-        for tree in booster.dump_model()["tree_info"]:
+        data = lightgbm.Dataset(x[known], (target[known] - shift) / scale)
+        for tree in lightgbm.train(settings, data, ROUNDS).dump_model()["tree_info"]:
             roots.append(len(nodes))
             output.append(at)
-            nodes += nodes_of(tree["tree_structure"], len(nodes))
+            nodes += nodes_of(tree["tree_structure"], len(nodes), shift, scale)
+            shift = 0.0  # is with the leaves of the first tree
     feature, threshold, left, right, value = (np.array(one) for one in zip(*nodes, strict=True))
     of_nodes = {"feature": feature, "left": left, "right": right}
     whole = of_nodes | {"columns": columns, "roots": roots, "output": output, "outputs": [targets.shape[1]]}
@@ -132,16 +136,21 @@ def import_lightgbm() -> Any:
     return lightgbm
 
 
-def nodes_of(node: dict[str, Any], start: int) -> Iterator[tuple[int, float, int, int, float]]:
-    """Feature, threshold, left, right and value of a node and of all below it, counted from ``start``."""
+def nodes_of(
+    node: dict[str, Any], start: int, shift: float, scale: float
+) -> Iterator[tuple[int, float, int, int, float]]:
+    """Feature, threshold, left, right and value of a node and of all below it, counted from ``start``.
+
+    Values are multiplied by ``scale``, and ``shift`` is added.
+    """
     if "leaf_value" in node:
-        yield 0, 0.0, start, start, node["leaf_value"]
+        yield 0, 0.0, start, start, node["leaf_value"] * scale + shift
         return
-    below = list(nodes_of(node["left_child"], start + 1))
+    below = list(nodes_of(node["left_child"], start + 1, shift, scale))
     right = start + 1 + len(below)
     yield node["split_feature"], node["threshold"], start + 1, right, 0.0
     yield from below
-    yield from nodes_of(node["right_child"], right)
+    yield from nodes_of(node["right_child"], right, shift, scale)
 
 
 def tree_inputs(graphs: PackedGraphs, columns: Array) -> Array:

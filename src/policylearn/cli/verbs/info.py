@@ -49,14 +49,13 @@ def info(run: Path | None = None, /) -> None:
 
 def print_rows(title: str, rows: Iterable[tuple[str, str]]) -> None:
     """Print names and values."""
-    from rich.markup import escape
     from rich.table import Table
 
-    table = Table(title=escape(title), show_header=False, title_justify="left")
+    table = Table(title=title, show_header=False, title_justify="left")
     table.add_column(style="bold", no_wrap=True)
     table.add_column(overflow="fold")
     for name, value in rows:
-        table.add_row(name, escape(value))
+        table.add_row(name, value)
     print_table(table)
 
 

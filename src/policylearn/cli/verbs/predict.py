@@ -82,9 +82,10 @@ def predict(
         warn(str(warning.message), console)
     calibration = predictor.calibration
     bounded = None if calibration is None else calibration.bounded_levels()
-    if bounded is not None and interval in LEVELS and interval not in bounded:
+    if calibration is not None and interval in LEVELS:
         way_out = f"; --interval {max(bounded):g} is the highest level with bounds" if bounded else ""
-        warn(f"no {interval:.0%} intervals: the run has too few validation labels{way_out}", console)
+        for reason in calibration.missing(predictor.task, interval):
+            warn(f"{reason}{way_out}", console)
     used = workers or (ALL_CORES if ray else usual_workers(predictor, available_cores()))
     options = PredictOptions(batch_size, picks, interval, used)
     kept = "finished parts are kept; call the same command again" if ray else "nothing was written"

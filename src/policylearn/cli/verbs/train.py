@@ -256,6 +256,8 @@ def print_summary(
 
 def describe_coverage(outcomes: Sequence[Outcome]) -> str:
     """How often the intervals or sets held the truth on the test part, all folds together; empty without any."""
+    from policylearn.prediction.calibration import labels_needed
+
     calibrations = [one.predictor.calibration for one in outcomes]
     known = [(found.kind, found.coverage) for found in calibrations if found is not None and found.coverage is not None]
     if not known:
@@ -266,9 +268,8 @@ def describe_coverage(outcomes: Sequence[Outcome]) -> str:
     )
     kind, level = known[0][0], known[0][1].level
     if math.isinf(size):
-        needed = math.ceil(level / (1 - level) - 1e-9)  # so that the rank asked for exists
         bounded = set.intersection(*(set(found.bounded_levels()) for found in calibrations if found is not None))
-        need = f"they need {needed} labels or more in the validation part"
+        need = f"they need {labels_needed(level)} labels or more in the validation part"
         if level in bounded:
             return f"{level:.0%} intervals for some targets only: {need}"
         way_out = f"; 'predict --interval {max(bounded):g}' has some" if bounded else ""

@@ -24,6 +24,8 @@ LARGEST_ID = 2.0**53
 LEAST_LOSS = 1e-5
 """Error of a number in single precision, as a share of the spread, from which on it is kept in double."""
 LARGEST = float(np.finfo(np.float32).max)
+SQUARED = 1e15
+"""Sums of squares of numbers from one over this to this are numbers of single precision."""
 
 
 def is_missing(cell: str) -> bool:
@@ -43,6 +45,15 @@ def as_number(cell: str) -> float | None:
 def has_comma(cell: str) -> bool:
     """Whether a cell would be a number, were its comma a point or not there: 1,5 or 12,010."""
     return re.fullmatch(r"[+\u2212-]?\d*(,\d+)+(\.\d*)?([eE][+-]?\d+)?", cell) is not None
+
+
+def is_too_large(cell: str) -> bool:
+    """Whether a cell spells a number beyond single precision; many digits alone are an id."""
+    try:
+        value = float(cell.replace("\u2212", "-"))
+    except ValueError:
+        return False
+    return abs(value) > LARGEST and re.search(r"\d", cell) is not None and not cell.isdigit()
 
 
 def label_of(cell: str) -> str:
@@ -70,8 +81,10 @@ def with_yes_last(labels: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def holds_numbers(cells: Iterable[str]) -> bool:
-    """Whether at least half of the known cells are numbers; the others, and those with a comma, are mistakes."""
-    known = [as_number(cell) is not None or has_comma(cell) for cell in cells if not is_missing(cell)]
+    """Whether at least half of the known cells are numbers, some with a comma or too large; others are mistakes."""
+    known = [
+        as_number(cell) is not None or has_comma(cell) or is_too_large(cell) for cell in cells if not is_missing(cell)
+    ]
     return 2 * sum(known) >= len(known)
 
 
@@ -130,7 +143,8 @@ def build_task(
     """The task and its targets; the scaling of a regression looks at the rows of ``fit``, or at all.
 
     Shapes:
-        targets ``(rows, targets)`` float32 with NaN for a gap; for `classes` ``(rows,)`` int64.
+        targets ``(rows, targets)`` float32, or float64 where that is too coarse, with NaN for a gap; for `classes`
+        ``(rows,)`` int64.
     """
     if kind == "regression":
         y = np.array([[as_number(cell) for cell in column] for column in columns], dtype=np.float64).T
@@ -160,7 +174,8 @@ def build_task(
 
 
 def single_unless_lossy(y: Array, scaling: Scaling) -> Array:
-    """Numbers in single precision, unless that would lose digits beside their spread."""
-    single = y.astype(np.float32)
-    lost = np.nanmax(np.abs(single - y) / np.array(scaling.scale), initial=0.0)
-    return single if lost < LEAST_LOSS else y
+    """Numbers in single precision, unless that would lose digits beside their spread, or their squares."""
+    single, scale = y.astype(np.float32), np.array(scaling.scale)
+    lost = np.nanmax(np.abs(single - y) / scale, initial=0.0)
+    squared = np.nanmax(np.abs(y), initial=0.0) < SQUARED and scale.min() > 1 / SQUARED
+    return single if lost < LEAST_LOSS and squared else y

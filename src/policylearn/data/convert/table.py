@@ -11,6 +11,7 @@ import numpy as np
 from rdkit import Chem
 
 from policylearn.data.convert.infer import (
+    LARGEST,
     as_number,
     build_task,
     column_notes,
@@ -18,6 +19,7 @@ from policylearn.data.convert.infer import (
     holds_numbers,
     infer_kind,
     is_missing,
+    is_too_large,
 )
 from policylearn.data.convert.report import DroppedRow, Duplicate, TableReport, raise_first
 from policylearn.data.convert.rows import SMILES_NAMES, listed, open_rows, table_columns
@@ -129,9 +131,9 @@ def read_table(
             good.append(row)
         else:
             dropped.append(DroppedRow(row.line, fault))
-    for name, column in zip(names, columns_of(good, names), strict=True):
-        if len(names) > 1 and all(map(is_missing, column)):
-            raise DataError(f"{source}: no row has a value of {name!r}; leave that target out, or fill it in")
+    for name, column in zip(names, columns_of(good or labelled, names), strict=True):
+        if column and all(map(is_missing, column)):
+            raise DataError(f"{source}: no row has a value of {name!r}; fill it in, or predict another target")
     if task is None and good:
         infer_kind(columns_of(good, names), names, numbers, source)  # fail before the slow part
 
@@ -148,7 +150,7 @@ def read_table(
             f"{len(changed)} salts or charged molecules are read as their largest organic part in neutral form"
             f" (line {changed[0].line}: {changed[0].smiles}); --data.standardise none leaves them as they are"
         )
-    whole = [molecule.row for molecule in molecules if "." in molecule.smiles]
+    whole = [molecule.row for molecule in molecules if "." in molecule.smiles.split()[0]]
     if whole:
         notes.append(f"{len(whole)} salts or mixtures are kept whole (line {whole[0].line}: {whole[0].smiles})")
     for name, column, numeric in zip(names, columns, numbers, strict=True):
@@ -213,6 +215,8 @@ def find_fault(
             decimal = f", {cell.replace(',', '.')} if it is a decimal comma" if point else ""
             plain = cell.replace(",", "")
             return f"target {name!r} is {shown(cell)}, with a comma; write {plain} if it separates thousands{decimal}"
+        elif numeric and is_too_large(cell):
+            return f"target {name!r} is {shown(cell)}, and numbers may go up to {LARGEST:.1e}; give it in other units"
         elif numeric and as_number(cell) is None:
             return (
                 f"target {name!r} is {shown(cell)}, which is no number; write it as in 1.5 or -2e-3,"
