@@ -10,7 +10,7 @@ import numpy as np
 import torch
 
 from policylearn.bags import Graphs
-from policylearn.data import make_batch
+from policylearn.data import PackedGraphs, make_batch
 from policylearn.data.packed import Array
 from policylearn.explain import Panel
 from policylearn.models import SubgraphGNN
@@ -91,7 +91,7 @@ def marked_run(folder: Path, picks: int, ring: int) -> MarkedRun:
     graphs = Graphs.of(make_batch(packed, ids))
     selection = model.select(graphs)
     answers = [model.predict(graphs, selection.steps(0, step)) for step in range(picks + 1)]
-    edges = [packed.edge_index[:, packed.edge_ptr[row] : packed.edge_ptr[row + 1]] for row in ids]
+    edges = [edges_of(packed, row) for row in ids]
     return MarkedRun(
         folder.name,
         edges,
@@ -105,5 +105,14 @@ def marked_run(folder: Path, picks: int, ring: int) -> MarkedRun:
 
 def large_rings(edges: Array, ring: int) -> set[int]:
     """Nodes of rings of more than ``ring`` nodes, of a smallest set of rings."""
-    found = nx.minimum_cycle_basis(nx.Graph(edges.T.tolist()))
-    return {node for one in found if len(one) > ring for node in one}
+    return {node for one in smallest_rings(edges) if len(one) > ring for node in one}
+
+
+def smallest_rings(edges: Array) -> list[list[int]]:
+    """The nodes of each ring of a smallest set of rings (a minimum cycle basis)."""
+    return list(nx.minimum_cycle_basis(nx.Graph(edges.T.tolist())))
+
+
+def edges_of(graphs: PackedGraphs, graph: int) -> Array:
+    """The edges of one graph, ``(2, E)``."""
+    return graphs.edge_index[:, graphs.edge_ptr[graph] : graphs.edge_ptr[graph + 1]]

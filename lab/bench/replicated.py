@@ -76,9 +76,7 @@ class FeatureEncoder(nn.Module):
             numbers: Tensor = self.linear(x.to(self.linear.weight.dtype))
             return numbers
         ids = x if self.features.categorical else x.new_zeros(len(x), 1, dtype=torch.long)
-        encoded: Tensor = self.tables[0](ids[:, 0])
-        for column, table in enumerate(self.tables[1:], start=1):
-            encoded = encoded + table(ids[:, column])
+        encoded: Tensor = sum(table(ids[:, column]) for column, table in enumerate(self.tables))
         return encoded
 
 
@@ -220,5 +218,4 @@ class ReplicatedGNN(nn.Module):
 
     @property
     def dtype(self) -> torch.dtype:
-        parameter: Tensor = next(self.head.parameters())
-        return parameter.dtype
+        return next(self.head.parameters()).dtype

@@ -19,6 +19,7 @@ from policylearn.training.fitting import describe_dataset
 from policylearn.training.folds import train
 
 CallbacksOf = Callable[[CompareJob], Sequence[lightning.Callback]]
+MEASURED = ("metric", "higher_is_better", "valid", "test", "epochs", "cpu_seconds", "parameters")
 
 
 @dataclass(frozen=True)
@@ -87,20 +88,14 @@ def perform(job: CompareJob, runs: Path, callbacks: Sequence[lightning.Callback]
         data=label_of(job.data),
         variant=job.variant,
         seed=job.seed,
-        metric=metrics["metric"],
-        higher_is_better=metrics["higher_is_better"],
-        valid=metrics["valid"],
-        test=metrics["test"],
         best_epoch=metrics["best_epoch"] - 1,  # records have counted from 0 from the start
-        epochs=metrics["epochs"],
-        cpu_seconds=metrics["cpu_seconds"],
-        parameters=metrics["parameters"],
         dataset=describe_dataset(source.dataset),
         commit=commit(),
         machine=describe_machine(),
         versions=versions(),
         config=dict(job.settings),
         curve=read_curve(folder / HISTORY) if (folder / HISTORY).exists() else {},
+        **{name: metrics[name] for name in MEASURED},
     )
 
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from lab.compare.runner import CompareRecord
 from lab.errors import PairedDifference, Rows, paired_difference
+from lab.marks import edges_of, smallest_rings
 from lab.settings import kept_source, read_settings
 from policylearn.data import DataError, Dataset
 from policylearn.data.packed import Array
@@ -42,14 +43,11 @@ def rings(dataset: Dataset) -> Array:
 
 def largest_ring(dataset: Dataset) -> Array:
     """Nodes of the largest ring of a smallest set of rings (a minimum cycle basis); 0 without rings."""
-    import networkx as nx
-
     graphs = dataset.graphs
     found = np.zeros(len(graphs), dtype=np.int64)
-    wanted = np.concatenate([split.valid for split in dataset.splits] + [split.test for split in dataset.splits])
+    wanted = np.concatenate([part for split in dataset.splits for part in (split.valid, split.test)])
     for row in np.unique(wanted).tolist():  # those of the training part are never asked for
-        own = graphs.edge_index[:, graphs.edge_ptr[row] : graphs.edge_ptr[row + 1]]
-        found[row] = max((len(ring) for ring in nx.minimum_cycle_basis(nx.Graph(own.T.tolist()))), default=0)
+        found[row] = max(map(len, smallest_rings(edges_of(graphs, row))), default=0)
     return found
 
 

@@ -105,16 +105,16 @@ def _row(records: Sequence[CompareRecord], base: Mapping[int, CompareRecord]) ->
 
 def to_markdown(rows: Sequence[VariantRow], reference: str) -> str:
     """The table that goes into a page."""
-    headings = (
+    headings = [
         "data", "variant", "seeds", "test", "valid", f"better than {reference} by", "clear",
         f"seeds to tell {RESOLVED:g}", "processor s",
-    )  # fmt: skip
-    if all(row.graph_error is None for row in rows):
-        return markdown_table(headings, [_cells(row) for row in rows])
-    errors = ("" if row.graph_error is None else f"± {row.graph_error:.4f}" for row in rows)
-    return markdown_table(
-        (*headings, "over graphs"), [[*_cells(row), own] for row, own in zip(rows, errors, strict=True)]
-    )
+    ]  # fmt: skip
+    cells = [_cells(row) for row in rows]
+    if any(row.graph_error is not None for row in rows):
+        headings.append("over graphs")
+        for row, own in zip(rows, cells, strict=True):
+            own.append("" if row.graph_error is None else f"± {row.graph_error:.4f}")
+    return markdown_table(headings, cells)
 
 
 def _cells(row: VariantRow) -> list[str]:

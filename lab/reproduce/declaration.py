@@ -143,7 +143,7 @@ class Experiment:
         parts += [None if self.measure == "metric" else self.measure]
         return "-".join(filter(None, parts))
 
-    @functools.cache  # noqa: B019  # the few dozen of a report live as long as it, and each reads a YAML
+    @functools.cache  # noqa: B019 - a report asks for the same few ones over and over, and reads a YAML for each
     def config(self) -> RunConfig:
         """The paper's settings."""
         given: dict[str, Any] = {"model": self.model}

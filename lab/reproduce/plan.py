@@ -60,12 +60,10 @@ class Job:
 def plan(table: Table, wish: Wish) -> list[Job]:
     """All runs of the wish: the first repeat of every cell, then the second of every cell, and so on."""
     taken: set[str] = set()
-    jobs = [
-        job
-        for cell in choose(table, wish)
-        for estimator in (wish.estimators if cell.experiment.learns and wish.estimators else (None,))
-        for job in jobs_of(cell, wish, estimator, taken)
-    ]
+    jobs: list[Job] = []
+    for cell in choose(table, wish):
+        for estimator in (wish.estimators if cell.experiment.learns else ()) or (None,):
+            jobs += jobs_of(cell, wish, estimator, taken)
     for key, value in wish.settings.items():
         if jobs and key not in taken:  # no row's model has it; the first one says what is wrong
             complete(with_setting(jobs[-1].cell.experiment.config(), key, value))

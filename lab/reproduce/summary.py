@@ -50,12 +50,9 @@ class RunGroup:
         if self.first.repeat != "fold":
             seen = [record.valid for record in self.records if record.valid is not None]
             return tuple(record.test for record in self.records), float(np.mean(seen)) if seen else None
-        curves = [{part: exact(curve) for part, curve in record.curve.items()} for record in self.records]
-        figure = combine_folds(
-            [curve["valid"] for curve in curves],
-            [curve[record.reported] for curve, record in zip(curves, self.records, strict=True)],
-            higher_is_better=self.first.higher_is_better,
-        )
+        valid = [exact(record.curve["valid"]) for record in self.records]
+        reported = [exact(record.curve[record.reported]) for record in self.records]
+        figure = combine_folds(valid, reported, higher_is_better=self.first.higher_is_better)
         return figure.values, figure.valid
 
     @property
@@ -70,10 +67,9 @@ class RunGroup:
     @property
     def changed(self) -> dict[str, Any]:
         """Settings that differ from the paper's and that the policy has and reads, by dotted name."""
-        unread = () if self.first.experiment.learns else (SELECTION_RATE,)
-        own = flat(self.first.config)
-        absent = {key for key, value in self.first.changed.items() if value is None and key not in own}
-        return {key: value for key, value in sorted(self.first.changed.items()) if key not in {*unread, *absent}}
+        learns, own = self.first.experiment.learns, flat(self.first.config)
+        found = {key: value for key, value in sorted(self.first.changed.items()) if value is not None or key in own}
+        return {key: value for key, value in found.items() if learns or key != SELECTION_RATE}
 
     @property
     def departures(self) -> dict[str, Any]:

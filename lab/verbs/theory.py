@@ -155,12 +155,11 @@ def show(records: list[LearningRecord], figure: Path | None) -> None:
             f"the runs are on {len(families)} families, {families}; keep a folder each, and draw one at a time"
         )
     titles = {"accuracy": "test accuracy", "coverage": "coverage, argmax", "sampled_coverage": "coverage, sampled"}
-    panels = {}
-    for name, title in titles.items():
-        panels[title] = {
-            method: pd.DataFrame(
-                {run.config.seed: {point.step: getattr(point, name) for point in run.curve} for run in runs}
-            )
+    curves = {
+        title: {
+            method: pd.DataFrame({run.config.seed: {at.step: getattr(at, name) for at in run.curve} for run in runs})
             for (_, _, method), runs in runs_of(records).items()
         }
-    draw_curves(panels, figure)
+        for name, title in titles.items()
+    }
+    draw_curves(curves, figure)

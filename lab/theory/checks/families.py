@@ -55,51 +55,39 @@ def figure_1() -> Measured:
 @check("indistinguishable", "`wl.refine`")
 def indistinguishable() -> Measured:
     """(n, l)-CSL graphs are WL-indistinguishable (theorem 1)."""
-    families = graphs = 0
-    holds = True
-    for n in (n for n in range(5, 32) if csl_classes(n)):
-        members = csl_members(n)
-        for size in range(1, min(len(members), MOST_COMPONENTS if n in SIZES else 3) + 1):
-            family = union_family(members, size)
-            holds &= bool((refine(family).colours == 0).all())
-            families, graphs = families + 1, graphs + len(family)
+    families = [
+        union_family(csl_members(n), size)
+        for n in range(5, 32)
+        for size in range(1, min(len(csl_classes(n)), MOST_COMPONENTS if n in SIZES else 3) + 1)
+    ]
     return (
         "every n from 5 to 31 that has CSL graphs, l up to 3, and up to 4 for n = 13, 17, 29",
-        f"{families} families, {graphs:,} graphs: all nodes of a family have one colour",
-        holds,
+        f"{len(families)} families, {sum(map(len, families)):,} graphs: all nodes of a family have one colour",
+        all((refine(family).colours == 0).all() for family in families),
     )
 
 
 @check("one-mark", "`identify.bag_kinds`")
 def one_mark() -> Measured:
     """One mark on any node tells CSL graphs of equal size apart."""
-    sizes = [n for n in range(5, 42) if len(csl_classes(n)) > 1]
-    holds, classes = True, 0
-    for n in sizes:
-        kinds = bag_kinds(csl_members(n))
-        holds &= kinds.told_apart_by_any_mark() and len(set(kinds.unmarked.tolist())) == 1
-        classes += len(kinds.unmarked)
+    found = [bag_kinds(csl_members(n)) for n in range(5, 42) if len(csl_classes(n)) > 1]
+    classes = sum(len(kinds.unmarked) for kinds in found)
     return (
-        f"every n from 5 to 41 with more than one class: {len(sizes)} sizes, {classes} graphs, all nodes",
+        f"every n from 5 to 41 with more than one class: {len(found)} sizes, {classes} graphs, all nodes",
         "no two graphs of a size share a marked copy; unmarked they are alike",
-        holds,
+        all(kinds.told_apart_by_any_mark() and len(set(kinds.unmarked.tolist())) == 1 for kinds in found),
     )
 
 
 @check("every-component", "`identify.identification`")
 def every_component() -> Measured:
     """A bag identifies an (n, l)-CSL graph if and only if it has a mark in each component."""
-    tried, bags, holds = [], 0, True
-    for n, members, size in csl_families():
-        found = identification(members, size)
-        holds &= found.sufficient and found.necessary
-        bags += found.bags
-        tried.append(f"({n}, {size})")
+    found = {f"({n}, {size})": identification(members, size) for n, members, size in csl_families()}
     return (
-        f"(n, l) = {', '.join(tried)}",
-        f"{bags:,} bags: every covering bag names its graph with one mark per component, none that misses one"
-        " does, even with all other nodes marked",
-        holds,
+        f"(n, l) = {', '.join(found)}",
+        f"{sum(one.bags for one in found.values()):,} bags: every covering bag names its graph with one mark per"
+        " component, none that misses one does, even with all other nodes marked",
+        all(one.sufficient and one.necessary for one in found.values()),
     )
 
 
@@ -118,18 +106,15 @@ def whole_families() -> Measured:
 def other_families() -> Measured:
     """The same holds for unions over any collection of WL-indistinguishable graphs that one mark tells apart."""
     generator = np.random.default_rng(0)
-    tried, bags, holds = [], 0, True
+    tried, found = [], []
     for nodes, degree in ((8, 3), (10, 3), (12, 3), (9, 4)):
         parts = regular_collection(nodes, degree, generator)
-        for size in (1, 2, 3):
-            found = identification(parts, size)
-            holds &= found.sufficient and found.necessary
-            bags += found.bags
+        found += [identification(parts, size) for size in (1, 2, 3)]
         tried.append(f"{len(parts)} {degree}-regular on {nodes} nodes")
     return (
         f"connected random regular graphs: {', '.join(tried)}; l = 1, 2, 3",
-        f"{bags:,} bags: sufficient and necessary in all",
-        holds,
+        f"{sum(one.bags for one in found):,} bags: sufficient and necessary in all",
+        all(one.sufficient and one.necessary for one in found),
     )
 
 

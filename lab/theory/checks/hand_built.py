@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
 import torch
@@ -140,14 +141,13 @@ def degree_aware() -> Measured:
     for threshold in range(1, 7):
         wanted = degree > threshold
         per_graph = torch.zeros(len(graphs), dtype=torch.long).index_add(0, batch.batch, wanted.long())
-        for mask in (True, False):
+        for mask, sample in product((True, False), (False, True)):
             policy = degree_aware_policy(threshold, int(per_graph.max()), mask_selected=mask)
-            for sample in (False, True):
-                roots = policy(batch, sample=sample, generator=torch_generator).roots
-                first = torch.arange(len(roots)).unsqueeze(1) < per_graph  # the graph's own T = m steps
-                picked = torch.zeros_like(wanted)
-                picked[roots[first]] = True
-                holds &= bool((picked == wanted).all())
+            roots = policy(batch, sample=sample, generator=torch_generator).roots
+            first = torch.arange(len(roots)).unsqueeze(1) < per_graph  # the graph's own T = m steps
+            picked = torch.zeros_like(wanted)
+            picked[roots[first]] = True
+            holds &= bool((picked == wanted).all())
         asked += int((per_graph > 0).sum())
     return (
         "200 random graphs of 1 to 25 nodes, d = 1 to 6; argmax and draws, mask_selected on and off",
@@ -185,11 +185,10 @@ def coverages(family: PackedGraphs, components: int, layers: int) -> list[float]
     batch = whole_batch(family)
     component = torch.from_numpy(family.extras["component"])
     shares = []
-    for mask in (True, False):
+    for mask, sample in product((True, False), (False, True)):
         policy = covering_policy(components, layers, mask_selected=mask)
-        for sample in (False, True):
-            selection = policy(batch, sample=sample, generator=generator)
-            shares.append(float(covered(selection, component, components).double().mean()))
+        selection = policy(batch, sample=sample, generator=generator)
+        shares.append(float(covered(selection, component, components).double().mean()))
     return shares
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import combinations
 
+import networkx as nx
 import numpy as np
 
 from lab.theory.checks.record import Measured, check
@@ -88,15 +89,8 @@ def changs() -> list[PackedGraphs]:
     Switching at a set of nodes turns joined into unjoined, and the other way round, between the set and the rest.
     """
     pairs = list(combinations(range(8), 2))
-    rings = [[(0, 1), (2, 3), (4, 5), (6, 7)], ring(range(8)), ring(range(3)) + ring(range(3, 8))]
+    parts = nx.Graph([(0, 1), (2, 3), (4, 5), (6, 7)])
+    octagon, two_rings = nx.cycle_graph(8), nx.union(nx.cycle_graph(3), nx.cycle_graph(range(3, 8)))
     dense = adjacency(triangular(8))[0]
-    graphs = []
-    for edges in rings:
-        inside = np.isin(np.arange(len(pairs)), [pairs.index((min(edge), max(edge))) for edge in edges])
-        graphs.append(from_dense(dense ^ (inside[:, None] != inside)))
-    return graphs
-
-
-def ring(nodes: range) -> list[tuple[int, int]]:
-    """The edges of a cycle through these nodes."""
-    return [(node, nodes[(place + 1) % len(nodes)]) for place, node in enumerate(nodes)]
+    inside = [np.array([graph.has_edge(*pair) for pair in pairs]) for graph in (parts, octagon, two_rings)]
+    return [from_dense(dense ^ (chosen[:, None] != chosen)) for chosen in inside]
