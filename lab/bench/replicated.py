@@ -76,7 +76,9 @@ class FeatureEncoder(nn.Module):
             numbers: Tensor = self.linear(x.to(self.linear.weight.dtype))
             return numbers
         ids = x if self.features.categorical else x.new_zeros(len(x), 1, dtype=torch.long)
-        encoded: Tensor = sum(table(ids[:, column]) for column, table in enumerate(self.tables))
+        encoded: Tensor = self.tables[0](ids[:, 0])
+        for column, table in enumerate(self.tables[1:], start=1):
+            encoded = encoded + table(ids[:, column])
         return encoded
 
 
