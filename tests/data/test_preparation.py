@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import multiprocessing
 import os
 import subprocess
@@ -29,7 +30,7 @@ from policylearn.data.preparation import (
 from policylearn.data.structures import Structure
 from policylearn.data.transforms import Transform
 from policylearn.data.transforms.walk_encoding import WalkEncoding
-from policylearn.data.worker_server import PREPARES
+from policylearn.data.worker_server import PREPARES, process_context
 from tests.data.test_rdkit_descriptors import clique
 
 CHUNKS = [[f"{'C' * size}O", "C1", f"{'C' * size}N"] for size in range(1, 9)]
@@ -186,6 +187,18 @@ class CountThreads(Transform):
     def compute(self, graphs):
         most = max(found["num_threads"] for found in threadpool_info())
         return {"threads": Structure(np.full(len(graphs), most), "graph")}
+
+
+def test_a_process_that_still_starts_finds_its_lock() -> None:
+    """A pool lets go of its locks before it ends its processes: a process that still started printed a traceback."""
+    context = process_context()
+    lock = context.RLock()
+    process = context.Process(target=bool, args=(lock,))
+    process.start()
+    del lock
+    gc.collect()
+    process.join(60)
+    assert process.exitcode == 0
 
 
 def test_processes_end_with_one_that_is_killed() -> None:
