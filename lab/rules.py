@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import torch
@@ -32,10 +33,12 @@ class Explore(Reinforce, frozen=True):
 
     def draw(self, logits: Tensor, noise: Tensor, members: Members) -> Pick:
         """Draw from the mixture of the policy and the uniform distribution."""
-        free = logits.isfinite()
-        count = segment_sum(free.to(logits.dtype), members.batch, members.num_graphs)[members.batch]
-        own = segment_log_softmax(logits, members.batch, members.num_graphs).exp()
-        mixed = ((1 - self.uniform) * own + self.uniform / count).log().where(free, -torch.inf)
+        mixed = segment_log_softmax(logits, members.batch, members.num_graphs)
+        if self.uniform:
+            free = logits.isfinite()
+            count = segment_sum(free.to(logits.dtype), members.batch, members.num_graphs)[members.batch]
+            shares = mixed + math.log1p(-self.uniform), math.log(self.uniform) - count.log()
+            mixed = torch.logaddexp(*shares).where(free, -torch.inf)
         nodes = segment_argmax((mixed + noise).detach(), members.batch, members.num_graphs)
         return Pick(nodes, logits, log_prob=mixed.index_select(0, nodes))
 

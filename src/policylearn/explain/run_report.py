@@ -18,6 +18,7 @@ from policylearn.data.scaffolds import scaffold
 from policylearn.explain import charts
 from policylearn.explain.molecules import PickedMolecule, molecule_svg, picked_molecules
 from policylearn.models import SubgraphGNN
+from policylearn.policies import FullPolicy, NoPolicy
 from policylearn.prediction.answer import Answer, compare
 from policylearn.prediction.answer_columns import AnswerColumns
 from policylearn.prediction.held_out import HeldOut, read_held_out, target_text
@@ -84,7 +85,7 @@ def write_run_report(
         scaffolds=scaffold_rows(shown, error) if molecules else [],
         worst=worst_molecules(task, shown, error) if molecules else [],
         picks=[one for one in drawn if one.steps],
-        effect=effect_of_picks(gain, float(np.nanmedian(error))) if gain.size else "",
+        effect=effect_of_picks(gain, float(np.nanmedian(error))) if gain.any() else "",
         molecules=molecules,
         draw=molecule_svg,
         reads_smiles=reads_smiles,
@@ -190,14 +191,15 @@ def gain_by_picks(predictor: Predictor, smiles: list[str], y: Array) -> Array:
 
     Of an ensemble, that of the first member; rows without a label gain nothing.
     """
-    model, found = predictor.model, predictor.prepare(smiles)
-    if not isinstance(model, SubgraphGNN) or found is None:
+    model = predictor.model
+    if not isinstance(model, SubgraphGNN) or isinstance(model.policy, NoPolicy | FullPolicy):
+        return np.zeros(0)  # before molecules are described, which takes seconds
+    found = predictor.prepare(smiles)
+    if found is None:
         return np.zeros(0)
     values: list[list[Array]] = [[], []]
     for graphs in predictor.prepared_batches(found, predictor.batch_size(None)):
         selection = model.select(graphs)
-        if not selection.picks:
-            return np.zeros(0)
         for own, picks in zip(values, (selection.steps(0, 0), selection), strict=True):
             own.append(answers(model.predict(graphs, picks), predictor.task).cpu().numpy())
     without, with_picks = (
