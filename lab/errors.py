@@ -52,9 +52,14 @@ def save_errors(record: Path, task: Task, done: Fitted) -> None:
         np.savez_compressed(file, allow_pickle=False, **found)
 
 
+def has_errors(record: Path | None) -> bool:
+    """Whether the errors of graphs lie beside a record."""
+    return record is not None and record.with_suffix(KIND).exists()
+
+
 def read_errors(record: Path | None, part: str = "test") -> Array | None:
     """The errors of a part; None where the record has none."""
-    if record is None or not record.with_suffix(KIND).exists():
+    if record is None or not has_errors(record):
         return None
     with np.load(record.with_suffix(KIND)) as arrays:
         found: Array | None = arrays.get(part)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from lab.compare.runner import CompareRecord
 from lab.errors import PairedDifference, Rows, paired_difference
 from lab.marks import edges_of, smallest_rings
 from lab.settings import kept_source, read_settings
@@ -99,30 +100,58 @@ class StrataPlan:
             yield said + (f" <= {high:g}" if -np.inf < low and high < np.inf else ""), (values > low) & (values <= high)
 
 
-def stratified(records: Sequence[CompareRecord], reference: str, plans: Sequence[StrataPlan]) -> str:
+@dataclass(frozen=True)
+class PairedRun:
+    """A record, as far as differences between graphs go.
+
+    Args:
+        config: settings, in any version's form.
+        file: beside which the errors of graphs lie.
+        fold: of the data; 0 where there is one split.
+    """
+
+    data: str
+    variant: str
+    seed: int
+    metric: str
+    config: dict[str, Any]
+    file: Path | None
+    fold: int = 0
+
+
+def stratified(records: Sequence[PairedRun], reference: str, plans: Sequence[StrataPlan]) -> str:
     """A table of all variants against the reference, by part and stratum."""
+    variants = list(dict.fromkeys(record.variant for record in records))
+    if variants and reference not in variants:
+        raise ConfigError(f"no run is of '{reference}'; {hint(reference, variants, 'give ' + ', '.join(variants))}")
     rows = []
     for data in dict.fromkeys(record.data for record in records):
         base = {record.seed: record for record in records if record.data == data and record.variant == reference}
-        for variant in dict.fromkeys(record.variant for record in records if record.data == data):
+        for variant in variants:
             own = [one for one in records if (one.data, one.variant) == (data, variant) and one.seed in base]
             if variant == reference or not own:
                 continue
             pairs = [(one.file, base[one.seed].file) for one in own]
             for part in PARTS:
-                for name, chosen in _strata([_data_of(one) for one in own], part, plans):
+                for name, chosen in _strata(own, part, plans):
                     found = paired_difference(own[0].metric, pairs, part, chosen)
                     if found is not None:
                         rows.append((data, variant, part, name, *_cells(found, len(own))))
     if not rows:
-        raise DataError("no two runs have errors of the same graphs, or the metric is no mean over graphs (ROC-AUC)")
+        raise DataError(
+            f"no run can be paired with one of '{reference}': either none kept the errors of the same graphs, or the"
+            " metric is no mean over graphs (ROC-AUC)"
+        )
     headings = ("data", "variant", "part", "graphs with", "graphs", "seeds", "own", reference, "better by")
     return markdown_table((*headings, "over graphs", "over seeds", "share of the five worst"), rows)
 
 
-def _strata(configs: Sequence[DataConfig], part: str, plans: Sequence[StrataPlan]) -> Iterator[tuple[str, list[Rows]]]:
+def _strata(own: Sequence[PairedRun], part: str, plans: Sequence[StrataPlan]) -> Iterator[tuple[str, list[Rows]]]:
     """Each stratum, with the graphs of it in the data of each seed; all graphs first."""
-    ids = [getattr(kept_source(config).dataset.splits[0], part) for config in configs]
+    configs = [_data_of(one) for one in own]
+    ids = [
+        getattr(kept_source(config).dataset.splits[one.fold], part) for config, one in zip(configs, own, strict=True)
+    ]
     yield "all", [(one, np.full(len(one), True)) for one in ids]
     for plan in plans:
         values = [_values(config, plan.name)[one] for config, one in zip(configs, ids, strict=True)]
@@ -141,7 +170,7 @@ def _values(config: DataConfig, name: str) -> Array:
     return _COMPUTED[key]
 
 
-def _data_of(record: CompareRecord) -> DataConfig:
+def _data_of(record: PairedRun) -> DataConfig:
     return changed(RunConfig(), {"data": read_settings(record.config)["data"]}).data
 
 

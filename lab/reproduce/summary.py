@@ -10,10 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from lab.errors import paired_error
-from lab.reproduce.declaration import Cell, Experiment
-from lab.reproduce.plan import REPEATED
+from lab.compare.strata import PairedRun
+from lab.errors import has_errors, paired_error
+from lab.reproduce.declaration import Cell, Experiment, Table
+from lab.reproduce.plan import REPEATED, choose
 from lab.reproduce.records import Record
+from lab.reproduce.wish import Wish
 from lab.settings import is_of_today
 from policylearn.settings.flat import flat
 from policylearn.training.folds import combine_folds
@@ -138,6 +140,35 @@ def alike(candidates: Sequence[Sequence[RunGroup]]) -> list[RunGroup]:
     shared = set.intersection(*({group.training for group in own} for own in candidates)) if candidates else set()
     chosen = [[next(group for group in own if group.training == kind) for own in candidates] for kind in sorted(shared)]
     return max(chosen, key=lambda groups: min(group.rank[:4] for group in groups), default=[])
+
+
+def paired_runs(table: Table, wish: Wish, groups: Groups) -> list[PairedRun]:
+    """The runs that kept errors of graphs: in each column those trained alike of which there are most methods.
+
+    A method's name has its estimator behind it; of equal names the best-funded group counts.
+    """
+    found: dict[tuple[str, str, str], RunGroup] = {}
+    for cell in choose(table, wish):
+        for group in groups.get(cell.experiment, []):
+            if any(has_errors(record.file) for record in group.records):
+                method = " ".join(filter(None, [cell.row.slug, group.first.estimator]))
+                found.setdefault((cell.column.slug, group.training, method), group)
+    runs = []
+    for column in dict.fromkeys(column for column, _, _ in found):
+        trainings = [training for own, training, _ in found if own == column]
+        most = max(trainings, key=trainings.count)
+        runs += [
+            PairedRun(column, method, one.number, one.metric, one.config, one.file, fold_of(one))
+            for (own, training, method), group in found.items()
+            if (own, training) == (column, most)
+            for one in group.records
+        ]
+    return runs
+
+
+def fold_of(record: Record) -> int:
+    """Of the data; 0 where there is one split."""
+    return record.number if record.repeat == "fold" else 0
 
 
 def verdict(cell: Cell, group: RunGroup | None) -> str:

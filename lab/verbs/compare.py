@@ -8,7 +8,7 @@ from rich.console import Console
 
 from lab.compare.plan import check_variant, jobs_of, read_comparison
 from lab.compare.runner import load_records, run_comparison
-from lab.compare.strata import StrataPlan, stratified
+from lab.compare.strata import PairedRun, StrataPlan, stratified
 from lab.compare.summary import summarise, to_markdown
 from lab.training_bars import training_bars
 from lab.verbs import verb
@@ -61,5 +61,6 @@ def compare(
     write_text(folder / "summary.md", to_markdown(summarise(records, chosen.reference), chosen.reference) + "\n")
     say(to_markdown(summarise(records, base), base))
     if strata:
-        say("\n" + stratified(records, base, [StrataPlan.read(one) for one in strata]))
+        paired = [PairedRun(one.data, one.variant, one.seed, one.metric, one.config, one.file) for one in records]
+        say("\n" + stratified(paired, base, [StrataPlan.read(one) for one in strata]))
     return 0

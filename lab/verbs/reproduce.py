@@ -6,18 +6,20 @@ from pathlib import Path
 
 from rich.console import Console
 
+from lab.compare.strata import StrataPlan, stratified
 from lab.ledger import JobOutcome, Ledger
 from lab.reproduce.declaration import Table
 from lab.reproduce.plan import Job, plan
 from lab.reproduce.records import load_records
 from lab.reproduce.report import write_report
 from lab.reproduce.runner import run_table
+from lab.reproduce.summary import group_records, paired_runs
 from lab.reproduce.tables import TABLES
 from lab.reproduce.wish import Wish
 from lab.settings import open_ledger
 from lab.training_bars import training_bars
 from lab.verbs import verb
-from policylearn.cli.options import Flag
+from policylearn.cli.options import Flag, Words
 from policylearn.cli.printing import say
 from policylearn.wording import hint, markdown_table
 
@@ -29,6 +31,8 @@ def reproduce(
     *,
     wish: Wish | None = None,
     report: Flag = False,
+    strata: Words = (),
+    against: str = "random-t2",
     results: Path = Path("results"),
 ) -> int:
     """Run what is missing of a table of the paper; without a table, list the tables.
@@ -40,12 +44,18 @@ def reproduce(
         table: which table; none lists them.
         wish: which part of the table, and how.
         report: write RESULTS.md from the records alone.
+        strata: train nothing, and print differences paired over graphs, by properties of graphs such as 'nodes:20,30';
+            see python -m lab compare.
+        against: the row whose errors the others' are compared with.
         results: the folder of the records.
     """
     console, ledger = Console(stderr=True), open_ledger(results)
     if table is None and not report:
         return list_tables(ledger)
-    if table is not None:
+    if table is not None and strata:
+        runs = paired_runs(find_table(table, TABLES), wish or Wish(), group_records(load_records(ledger)))
+        say(stratified(runs, against, [StrataPlan.read(one) for one in strata]))
+    elif table is not None:
         tell(run_with_bars(plan(find_table(table, TABLES), wish or Wish()), ledger, console), ledger)
     if report:
         say(str(write_report(ledger, TABLES)))

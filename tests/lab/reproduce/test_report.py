@@ -7,8 +7,11 @@ import shlex
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from lab.compare.plan import read_comparison
 from lab.compare.runner import run_comparison
+from lab.compare.strata import StrataPlan, stratified
 from lab.reproduce.comparisons import take_over
 from lab.reproduce.declaration import Measure, Protocol
 from lab.reproduce.picks import picks_table
@@ -16,13 +19,15 @@ from lab.reproduce.plan import plan
 from lab.reproduce.records import Record, load_records
 from lab.reproduce.report import make_report, write_report
 from lab.reproduce.runner import run_table
-from lab.reproduce.summary import group_records
+from lab.reproduce.summary import group_records, paired_runs
 from lab.reproduce.tables import TABLES
 from lab.reproduce.wish import Wish
 from lab.settings import open_ledger
 from lab.verbs import VERBS
 from lab.verbs.reproduce import find_table
 from policylearn.cli.main import make_app
+from policylearn.data import DataError
+from policylearn.settings import ConfigError
 from tests.lab.reproduce.tiny import SMALL, tiny_table, tiny_wish
 
 PROJECT = Path(__file__).parents[3]
@@ -77,6 +82,14 @@ def test_a_report_of_a_tiny_table(tiny_data: Path, tmp_path: Path) -> None:
     command = r"^python -m lab reproduce tiny --columns tiny --rows random-t2 learned-t2 --only 0 1 --epochs 20"
     assert re.search(command, text, re.M)
     assert make_report(reversed(load_records(ledger)), (table,), "results") == text, "whatever the order"
+    runs = paired_runs(table, Wish(), group_records(load_records(ledger)))
+    told = stratified(runs, "random-t2", [StrataPlan.read("nodes:5")])
+    assert "| tiny | learned-t2 reinforce | test | all |" in told
+    assert "| 5 < nodes |" in told
+    with pytest.raises(ConfigError):
+        stratified(runs, "random-t5", [])
+    with pytest.raises(DataError):
+        stratified([one for one in runs if one.variant == "random-t2"], "random-t2", [])
 
 
 def test_times_are_measured_and_compare_with_each_other_only(tiny_data: Path, tmp_path: Path) -> None:

@@ -42,6 +42,9 @@ def test_the_whole_chain_on_a_tiny_budget(tmp_path: Path, capsys: pytest.Capture
     text = (tmp_path / "RESULTS.md").read_text()
     assert "1 of 5 folds | 1 of 100 | reinforce, channels 4†, layers 1† | reduced budget |" in text
     assert record["command"] in text
+    of_fold = ["--strata", "nodes:41", "--against", "learned-t2 reinforce"]
+    assert main([*words, *of_fold]) == 2, "nothing to pair it with"
+    assert "learned-t2 reinforce" in capsys.readouterr().err
 
 
 @needs_csl
