@@ -107,7 +107,6 @@ class PairedRun:
     Args:
         config: settings, in any version's form.
         file: beside which the errors of graphs lie.
-        fold: of the data; 0 where there is one split.
     """
 
     data: str
@@ -116,7 +115,6 @@ class PairedRun:
     metric: str
     config: dict[str, Any]
     file: Path | None
-    fold: int = 0
 
 
 def stratified(records: Sequence[PairedRun], reference: str, plans: Sequence[StrataPlan]) -> str:
@@ -149,9 +147,7 @@ def stratified(records: Sequence[PairedRun], reference: str, plans: Sequence[Str
 def _strata(own: Sequence[PairedRun], part: str, plans: Sequence[StrataPlan]) -> Iterator[tuple[str, list[Rows]]]:
     """Each stratum, with the graphs of it in the data of each seed; all graphs first."""
     configs = [_data_of(one) for one in own]
-    ids = [
-        getattr(kept_source(config).dataset.splits[one.fold], part) for config, one in zip(configs, own, strict=True)
-    ]
+    ids = [getattr(kept_source(config).dataset.splits[config.fold or 0], part) for config in configs]
     yield "all", [(one, np.full(len(one), True)) for one in ids]
     for plan in plans:
         values = [_values(config, plan.name)[one] for config, one in zip(configs, ids, strict=True)]

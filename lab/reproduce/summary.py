@@ -158,17 +158,12 @@ def paired_runs(table: Table, wish: Wish, groups: Groups) -> list[PairedRun]:
         trainings = [training for own, training, _ in found if own == column]
         most = max(trainings, key=trainings.count)
         runs += [
-            PairedRun(column, method, one.number, one.metric, one.config, one.file, fold_of(one))
+            PairedRun(column, method, one.number, one.metric, one.config, one.file)
             for (own, training, method), group in found.items()
             if (own, training) == (column, most)
             for one in group.records
         ]
     return runs
-
-
-def fold_of(record: Record) -> int:
-    """Of the data; 0 where there is one split."""
-    return record.number if record.repeat == "fold" else 0
 
 
 def verdict(cell: Cell, group: RunGroup | None) -> str:
