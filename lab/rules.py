@@ -88,13 +88,13 @@ class CandidateGNN(SubgraphGNN):
             return step
         graphs = Graphs.of(batch)
         roots = torch.cat([drawn.roots, even_draws(graphs, CANDIDATES, generator)])  # (T + K, G)
-        buffers = [(one, one.clone()) for one in self.encoder.buffers()]
+        buffers = [(one, one.clone()) for one in self.buffers()]
         with torch.no_grad():
             states, bag = self._encode(graphs, Selection(roots))
             costs = torch.stack([self._costs(graphs, states, bag, y, terms, t) for t in range(drawn.picks)])
             for one, before in buffers:
                 one.copy_(before)
-        added = 0.0
+        added = torch.zeros(())
         for t in range(drawn.picks):
             own = roots[t:]  # (T - t + K, G): this pick, later ones, and even draws
             log_prob = drawn.logits[t][own]

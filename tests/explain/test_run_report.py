@@ -15,8 +15,9 @@ import policylearn
 from policylearn.bags import Selection
 from policylearn.cli import main
 from policylearn.data import Task
-from policylearn.explain.molecules import molecule_svg, picked_molecules
-from policylearn.explain.run_report import gain_by_picks
+from policylearn.explain.molecules import molecule_svg
+from policylearn.explain.picks import picked_molecules
+from policylearn.explain.run_report import gain_by_picks, held_out_picks
 from policylearn.prediction.held_out import read_held_out
 from policylearn.prediction.scores import target_scores
 from tests.explain.chromium import Browser, browser_in
@@ -107,7 +108,7 @@ def test_the_page_says_what_the_run_says(pages: dict[str, Path]) -> None:
         assert heading in text
     assert "ROC" in pages["binary"].read_text()
     assert "marks no single nodes" in pages["classes"].read_text()
-    assert "no molecules" in pages["graphs"].read_text()
+    assert re.search(r"without its picks on \d+ of these graphs", pages["graphs"].read_text())
     shown = pages["explanation"].read_text()
     assert shown.count("no answer") == 2
     assert "&lt;script&gt;" in shown
@@ -118,7 +119,9 @@ def test_molecules_are_drawn_where_picks_matter(pages: dict[str, Path]) -> None:
     folder = pages["regression"].parent
     predictor = policylearn.load(folder)
     part = read_held_out(folder, predictor.task)["test"]
-    gain = gain_by_picks(predictor, part.smiles, part.y)
+    found = held_out_picks(predictor, part, None)
+    assert found is not None
+    gain = gain_by_picks(found, part)
     for row in (0, len(part) - 1):
         graphs = next(predictor.prepared_batches(predictor.prepare([part.smiles[row]]), 1))
         said = predictor.task.unscale(predictor.model.predict(graphs, Selection.nothing(graphs.ptr))).item()
@@ -127,31 +130,53 @@ def test_molecules_are_drawn_where_picks_matter(pages: dict[str, Path]) -> None:
     text = pages["regression"].read_text()
     drawn = text[text.index("What the policy looks at") :]
     assert f"<code>{html.escape(part.smiles[int(gain.argmax())])}</code>" in drawn
-    assert f"on {len(part)} of these molecules" in drawn
+    assert f"on {len(part)} of these graphs" in drawn
 
 
 def test_picks_are_the_predictors_own(pages: dict[str, Path]) -> None:
     predictor = policylearn.load(pages["regression"].parent / "member-1")
     smiles = molesol()[0][300:310]
     found = picked_molecules(predictor, smiles)
-    assert [[step.atom for step in one.steps] for one in found] == predictor.picks(smiles)
+    assert [[step.node for step in one.steps] for one in found] == predictor.picks(smiles)
     for one in found:
         for at, step in enumerate(one.steps):
-            assert sum(chances[at] for _, _, chances in one.atoms) == pytest.approx(1, abs=1e-6)
-            assert step.chance == one.atoms[step.atom][2][at]
+            assert sum(chances[at] for _, _, chances in one.nodes) == pytest.approx(1, abs=1e-6)
+            assert step.chance == one.nodes[step.node][2][at]
             assert "<svg" in step.svg
 
 
-def test_packed_graphs_with_smiles_have_a_page_without_picks(tmp_path: Path) -> None:
-    """The features of such graphs need not be ours, as ZINC's are not: what SMILES would give is another graph."""
+def test_picks_of_a_salt_are_atoms_of_the_salt(pages: dict[str, Path]) -> None:
+    """The network reads the parent, whose atoms have other numbers."""
+    predictor = policylearn.load(pages["regression"].parent / "member-1")
+    salt, parent = "[Na+].[Cl-].CCc1ccccc1O", "CCc1ccccc1O"
+    (drawn,), (plain,) = picked_molecules(predictor, [salt]), picked_molecules(predictor, [parent])
+    assert [step.node for step in drawn.steps] == predictor.picks([salt])[0]
+    assert [step.node - 2 for step in drawn.steps] == [step.node for step in plain.steps]
+    assert [(number, symbol) for number, symbol, _ in drawn.nodes] == [
+        (2 + number, symbol) for number, symbol, _ in plain.nodes
+    ]
+    assert [(step.chance, step.said) for step in drawn.steps] == [(step.chance, step.said) for step in plain.steps]
+
+
+def test_packed_graphs_are_drawn_as_graphs(tmp_path: Path) -> None:
+    """Also where SMILES are known, as for ZINC: what these would give is another graph."""
     path = write_graphs(tmp_path / "g.npz")
     with np.load(path) as file:
         arrays = dict(file)
     smiles = "\n".join("C" * (1 + row) for row in range(len(arrays["y"])))
     np.savez(path, **arrays, smiles=np.frombuffer(smiles.encode(), dtype=np.uint8))
-    page = (train(path, tmp_path / "run") / "report.html").read_text()
-    assert "does not know which atoms" in page
+    report = train(path, tmp_path / "run") / "report.html"
+    page = report.read_text()
     assert "Worst molecules" in page
+    test = read_held_out(report.parent, policylearn.load(report.parent).task)["test"]
+    drawn = re.findall(r"<h3><code>graph (\d+)</code></h3>", page)
+    assert drawn
+    assert set(drawn) <= set(test.about["graph"])
+    assert main(["report", str(report.parent)]) == 0
+    assert re.findall(r"<h3><code>graph (\d+)</code></h3>", report.read_text()) == drawn, "read back from the data"
+    path.unlink()
+    assert main(["report", str(report.parent)]) == 0
+    assert "cannot be read here" in report.read_text()
 
 
 def test_predictions_are_read_back(pages: dict[str, Path]) -> None:

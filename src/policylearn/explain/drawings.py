@@ -16,7 +16,7 @@ from policylearn.data.pictures import new_picture
 
 Layout = Literal["circle", "force"]
 
-EDGE, PLAIN, RING = "#b4bac2", "#c9d6e8", "#111111"
+EDGE, PLAIN, RING, PICKED = "#b4bac2", "#c9d6e8", "#111111", "#e3572e"
 UNTANGLED = 150
 """Up to so many nodes a component is laid out by Kamada-Kawai, which grows with their cube."""
 SPACING = 2.5
@@ -110,10 +110,22 @@ def place_nodes(edges: NDArray[np.integer[Any]], num_nodes: int, layout: Layout)
     return places
 
 
-def graph_svg(edges: NDArray[np.integer[Any]], places: NDArray[np.float64], name: str) -> str:
-    """Draw a graph; a node is ``<g class="node" data-node="...">`` with a circle and an empty text.
+def graph_svg(
+    edges: NDArray[np.integer[Any]],
+    places: NDArray[np.float64],
+    name: str,
+    *,
+    chances: Sequence[float] = (),
+    picked: Sequence[int] = (),
+) -> str:
+    """Draw a graph; a node is ``<g class="node" data-node="...">`` with a circle and a text.
 
-    Edges are ``(2, E)``, places ``(n, 2)`` with y upwards; the name is said to those who cannot see the drawing.
+    Args:
+        edges: both ends of each, ``(2, E)``.
+        places: of the nodes, ``(n, 2)``, with y upwards.
+        name: is said to those who cannot see the drawing.
+        chances: nodes are shaded by their probabilities; all alike without.
+        picked: nodes that are ringed and numbered.
     """
     low, high = places.min(axis=0), places.max(axis=0)
     extent = float(max((high - low).max(), 1e-9))
@@ -127,10 +139,16 @@ def graph_svg(edges: NDArray[np.integer[Any]], places: NDArray[np.float64], name
     lines = "".join(
         f'<path d="M{spread[a, 0]:.1f} {spread[a, 1]:.1f}L{spread[b, 0]:.1f} {spread[b, 1]:.1f}"/>' for a, b in once
     )
+    fills = shades(chances, max(chances)) if chances else [PLAIN] * len(places)
+    numbers: dict[int, str] = {}
+    for order, node in enumerate(picked, start=1):
+        numbers[node] = f"{numbers[node]},{order}" if node in numbers else str(order)
+    ring, text = f'stroke="{PICKED}" stroke-width="3"', f'dy="{-1.3 * radius:.1f}" text-anchor="middle" font-size="18"'
     nodes = "".join(
-        f'<g class="node" data-node="{node}"><circle cx="{x:.1f}" cy="{y:.1f}" r="{radius:.1f}" fill="{PLAIN}"/>'
-        f'<text x="{x:.1f}" y="{y:.1f}"></text></g>'
-        for node, (x, y) in enumerate(spread)
+        f'<g class="node" data-node="{node}">'
+        f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{radius:.1f}" fill="{fill}"{" " + ring if node in numbers else ""}/>'
+        f'<text x="{x:.1f}" y="{y:.1f}"{" " + text if node in numbers else ""}>{numbers.get(node, "")}</text></g>'
+        for node, ((x, y), fill) in enumerate(zip(spread, fills, strict=True))
     )
     return (
         f'<svg viewBox="0 0 {width:.1f} {height:.1f}" role="img" aria-label="{escape(name, quote=True)}">'

@@ -9,8 +9,7 @@ import numpy as np
 
 from policylearn.data.atomic import write_text
 from policylearn.data.convert import open_rows
-from policylearn.explain.molecules import picked_molecules
-from policylearn.explain.run_report import prediction_text
+from policylearn.explain.picks import picked_molecules, prediction_text
 from policylearn.prediction.answer import Answer
 from policylearn.prediction.answer_columns import label_names
 from policylearn.prediction.predictor import Predictor

@@ -3,41 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
-import torch
-from rdkit import Chem, rdBase
+from rdkit import rdBase
 from rdkit.Chem.Draw import rdMolDraw2D
 
 from policylearn.data.molecules import parse
-from policylearn.explain.traces import Trace, trace_selection
-from policylearn.prediction.predictor import Predictor
 
 PICKED, SHADE = (0.89, 0.34, 0.18), (0.11, 0.42, 0.66)
 """The ring of a picked atom, and the full shade of a probability of one."""
 MOST_ATOMS = 150
 """Larger molecules are listed and not drawn: nobody could read the drawing."""
-
-
-@dataclass(frozen=True)
-class PickStep:
-    """One pick."""
-
-    number: int  # from 1
-    atom: int
-    chance: float | None  # of this atom; None where the policy has no probabilities
-    svg: str  # the molecule, shaded by the probabilities before the pick; empty where it is too large
-
-
-@dataclass(frozen=True)
-class PickedMolecule:
-    """A molecule with its picks, ready for a page."""
-
-    smiles: str
-    svg: str
-    steps: tuple[PickStep, ...] = ()  # empty where the policy picks nothing in particular
-    atoms: tuple[tuple[int, str, tuple[float, ...]], ...] = ()  # number, symbol and probability at each pick
 
 
 def molecule_svg(
@@ -76,39 +52,3 @@ def molecule_svg(
     text = drawing.GetDrawingText()
     body = text[text.index("<svg") :].replace(f"width='{size[0]}px' height='{size[1]}px'", "")
     return body.replace("<svg", "<svg role='img' aria-label='molecule'", 1)
-
-
-@torch.no_grad()
-def picked_molecules(predictor: Predictor, smiles: Sequence[str]) -> list[PickedMolecule]:
-    """What the policy looks at in each molecule that can be read; of an ensemble, that of the first member."""
-    select = getattr(predictor.model, "select", None)
-    traces: list[Trace | None] = []
-    prepared = predictor.prepare(list(smiles))
-    for graphs in [] if prepared is None else predictor.prepared_batches(prepared, predictor.batch_size(None)):
-        selection = None if select is None else select(graphs)
-        everyone = range(graphs.num_graphs)
-        traces += [None if selection is None else trace_selection(selection, graphs, graph) for graph in everyone]
-    return [
-        PickedMolecule(text, molecule_svg(text), *steps_of(text, trace))
-        for text, trace in zip(smiles, traces, strict=True)
-    ]
-
-
-def steps_of(
-    smiles: str, trace: Trace | None
-) -> tuple[tuple[PickStep, ...], tuple[tuple[int, str, tuple[float, ...]], ...]]:
-    """The picks with a drawing each, and the atoms with their probabilities; see `PickedMolecule`."""
-    if trace is None or len(trace.picks) == trace.num_nodes:  # a full bag picks nothing in particular
-        return (), ()
-    steps = []
-    for number, atom in enumerate(trace.picks):
-        row = () if trace.probabilities is None else trace.probabilities[number]
-        drawing = molecule_svg(smiles, chances=row, picked=trace.picks[: number + 1])
-        steps.append(PickStep(number + 1, atom, row[atom] if row else None, drawing))
-    if trace.probabilities is None or not steps:
-        return tuple(steps), ()
-    with rdBase.BlockLogs():
-        molecule: Chem.Mol | None = parse(smiles)
-    symbols = [] if molecule is None else [atom.GetSymbol() for atom in molecule.GetAtoms()]
-    columns = list(zip(*trace.probabilities[: len(steps)], strict=True))
-    return tuple(steps), tuple(zip(range(len(symbols)), symbols, columns, strict=True))

@@ -9,32 +9,29 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
 
-from policylearn.data import Task
+from policylearn.data import DataError, PackedGraphs, Task, take_graphs
 from policylearn.data.atomic import write_text
 from policylearn.data.packed import Array
 from policylearn.data.scaffolds import scaffold
 from policylearn.explain import charts
-from policylearn.explain.molecules import PickedMolecule, molecule_svg, picked_molecules
-from policylearn.models import SubgraphGNN
-from policylearn.policies import FullPolicy, NoPolicy
+from policylearn.explain.molecules import molecule_svg
+from policylearn.explain.picks import PickedAnswers, PickedGraph, picked_answers, picks_nodes, prediction_text
 from policylearn.prediction.answer import Answer, compare
-from policylearn.prediction.answer_columns import AnswerColumns
 from policylearn.prediction.held_out import HeldOut, read_held_out, target_text
 from policylearn.prediction.model_card import figures, read_notes
 from policylearn.prediction.predictor import BatchWarning, Predictor, load
 from policylearn.prediction.scores import NAMES, target_scores, thirds
 from policylearn.prediction.templates import render
 from policylearn.settings.run_files import HISTORY, read_metrics
-from policylearn.training.evaluation import answers
+from policylearn.training import load_source
 from policylearn.training.folds import read_history
 from policylearn.training.runs import Run, load_members
 
 REPORT = "report.html"
 WORST, DRAWN, SCAFFOLDS, CURVES = 8, 6, 8, 6
-MOST_COMPARED = 200
-"""Molecules whose error with and without picks is compared; each is read again."""
+MOST_COMPARED = 1000
+"""Graphs whose error with and without picks is compared."""
 MOST_DOTS = 3000
 """Dots of a parity plot; beyond, a page grows and nothing more can be seen."""
 
@@ -45,10 +42,16 @@ def write_run_report(
     *,
     parts: dict[str, HeldOut] | None = None,
     predictor: Predictor | None = None,
+    graphs: PackedGraphs | None = None,
 ) -> Path:
     """Write the page of a finished run or ensemble, by default to ``report.html`` in its folder.
 
-    The folder holds all that is needed; held-out rows and model need not be read where they are in memory.
+    Args:
+        folder: of the run; all that is not given is read from there.
+        path: of the page.
+        parts: the held-out rows.
+        predictor: of the run.
+        graphs: all graphs of its data, with the structures that the model reads.
     """
     folder = Path(folder)
     runs = load_members(folder)
@@ -59,13 +62,13 @@ def write_run_report(
         shown = replace(shown, answer=replace(shown.answer, lower=None, upper=None))
     error, unit = row_errors(task, shown)
     molecules, reads_smiles = bool(shown.smiles), runs[0].facts.featuriser is not None
-    drawn: list[PickedMolecule] = []
-    gain = np.zeros(0)
-    if molecules and reads_smiles:
-        predictor = predictor or load_quietly(folder)
-        gain = gain_by_picks(predictor, shown.smiles[:MOST_COMPARED], shown.y[:MOST_COMPARED])
-        most = np.argsort(-gain, kind="stable").tolist() or range(len(shown))
-        drawn = picked_molecules(predictor, list(dict.fromkeys(shown.smiles[row] for row in most))[:DRAWN])
+    predictor, unread = predictor or load_quietly(folder), ""
+    try:
+        found = held_out_picks(predictor, shown, graphs)
+    except (DataError, OSError) as missing:  # the folder does not hold the data of a run on packed graphs
+        found, unread = None, str(missing)
+    gain = np.zeros(0) if found is None else gain_by_picks(found, shown)
+    drawn = [] if found is None else most_changed(found, shown, gain, reads_smiles)
     text = render(
         "run.html",
         "explain",
@@ -84,11 +87,11 @@ def write_run_report(
         warned=0 if shown.answer.near is None else int(shown.answer.near.far.sum()),
         scaffolds=scaffold_rows(shown, error) if molecules else [],
         worst=worst_molecules(task, shown, error) if molecules else [],
-        picks=[one for one in drawn if one.steps],
+        picks=[(truth, one) for truth, one in drawn if one.steps],
         effect=effect_of_picks(gain, float(np.nanmedian(error))) if gain.any() else "",
-        molecules=molecules,
+        noun="atom" if reads_smiles else "node",
+        unread=unread,
         draw=molecule_svg,
-        reads_smiles=reads_smiles,
         notes=read_notes(folder),
     )
     target = path or folder / REPORT
@@ -185,35 +188,52 @@ def row_errors(task: Task, part: HeldOut) -> tuple[Array, str]:
     return np.where(count > 0, np.where(known, errors, 0).sum(axis=1) / count.clip(min=1), np.nan), unit
 
 
-@torch.no_grad()
-def gain_by_picks(predictor: Predictor, smiles: list[str], y: Array) -> Array:
-    """How much lower the network's error is with its picks than without, per molecule; empty for models without picks.
+def held_out_picks(predictor: Predictor, part: HeldOut, graphs: PackedGraphs | None) -> PickedAnswers | None:
+    """The picks on the first graphs of a part; None for models without picks, and for tasks on nodes."""
+    if predictor.task.level == "node" or not picks_nodes(predictor.model):  # before molecules are described
+        return None
+    rows = np.array(part.about["graph"][:MOST_COMPARED], dtype=np.int64)
+    if graphs is not None:
+        return picked_answers(predictor, take_graphs(graphs, rows))
+    if predictor.run.facts.featuriser is not None:
+        items: Any = part.smiles[:MOST_COMPARED]
+    else:
+        items = take_graphs(load_source(predictor.run.config.data).dataset.graphs, rows)
+    prepared = predictor.prepare(items)
+    return None if prepared is None else picked_answers(predictor, prepared)
 
-    Of an ensemble, that of the first member; rows without a label gain nothing.
+
+def gain_by_picks(found: PickedAnswers, part: HeldOut) -> Array:
+    """How much lower the network's error is with its picks than without, per graph; 0 without a label.
+
+    Empty where the network cannot be asked without picks.
     """
-    model = predictor.model
-    if not isinstance(model, SubgraphGNN) or isinstance(model.policy, NoPolicy | FullPolicy):
-        return np.zeros(0)  # before molecules are described, which takes seconds
-    found = predictor.prepare(smiles)
-    if found is None:
+    if not len(found.values):
         return np.zeros(0)
-    values: list[list[Array]] = [[], []]
-    for graphs in predictor.prepared_batches(found, predictor.batch_size(None)):
-        selection = model.select(graphs)
-        for own, picks in zip(values, (selection.steps(0, 0), selection), strict=True):
-            own.append(answers(model.predict(graphs, picks), predictor.task).cpu().numpy())
+    y = part.y[: found.values.shape[1]]
     without, with_picks = (
-        row_errors(predictor.task, HeldOut({}, y, Answer(np.concatenate(one), [])))[0] for one in values
+        row_errors(found.task, HeldOut({}, y, Answer(one, [])))[0] for one in (found.values[0], found.values[-1])
     )
     gain: Array = np.nan_to_num(without - with_picks)
     return gain
+
+
+def most_changed(found: PickedAnswers, part: HeldOut, gain: Array, molecules: bool) -> list[tuple[str, PickedGraph]]:
+    """The graphs whose error falls most by the picks, with their truth; a molecule that comes twice is drawn once."""
+    order = np.argsort(-gain, kind="stable").tolist() or range(len(found.traces))
+    names = part.smiles if molecules else [f"graph {graph}" for graph in part.about["graph"]]
+    once: dict[str, int] = {}
+    for row in order:
+        once.setdefault(names[row], row)
+    rows = list(once.values())[:DRAWN]
+    return [(truths(found.task, part, row), found.draw(row, names[row], molecule=molecules)) for row in rows]
 
 
 def effect_of_picks(gain: Array, typical: float) -> str:
     """On how many molecules the picks matter: they change the error by more than the typical error."""
     better, worse = int((gain > typical).sum()), int((gain < -typical).sum())
     return (
-        f"The network was asked with and without its picks on {len(gain)} of these molecules. By more than the median"
+        f"The network was asked with and without its picks on {len(gain)} of these graphs. By more than the median"
         f" error of {typical:.3g}, picks lower the error on {better} and raise it on {worse}."
     )
 
@@ -235,11 +255,16 @@ def worst_molecules(task: Task, part: HeldOut, error: Array) -> list[dict[str, s
     return [
         {
             "smiles": part.smiles[row],
-            "truth": ", ".join(truth_text(task, at, value) for at, value in enumerate(part.y[row])),
+            "truth": truths(task, part, row),
             "said": prediction_text(task, part.answer.values[row]),
         }
         for row in order
     ]
+
+
+def truths(task: Task, part: HeldOut, row: int) -> str:
+    """The true values of a row in words."""
+    return ", ".join(truth_text(task, at, value) for at, value in enumerate(part.y[row]))
 
 
 def truth_text(task: Task, target: int, value: float) -> str:
@@ -247,11 +272,3 @@ def truth_text(task: Task, target: int, value: float) -> str:
     if task.kind == "regression" and value == value:
         return f"{value:.6g}"
     return target_text(task, target, value) or "-"
-
-
-def prediction_text(task: Task, values: Array) -> str:
-    """A prediction in words."""
-    if task.kind == "regression":
-        return ", ".join(f"{value:.4g}" for value in values)
-    names = AnswerColumns(task).subjects()
-    return ", ".join(f"{name} {value:.1%}" for name, value in zip(names, values, strict=True))

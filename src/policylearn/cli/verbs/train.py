@@ -137,7 +137,7 @@ def report(config: RunConfig, source: Source, folder: Path, runs: dict[Path, Seq
     from policylearn.data.atomic import write_text
     from policylearn.explain.run_report import write_run_report
     from policylearn.prediction.model_card import CARD, RunNotes, model_card
-    from policylearn.prediction.outcome import finish, fold_figures
+    from policylearn.prediction.outcome import finish, fold_figures, in_memory
     from policylearn.settings.run_files import METRICS
     from policylearn.training.reevaluation import recall
     from policylearn.training.runs import save_metrics
@@ -149,7 +149,7 @@ def report(config: RunConfig, source: Source, folder: Path, runs: dict[Path, Seq
         group = [one if one.trained is not None else recall(one.folder, source) for one in group]
         outcome = finish(inner, group)
         RunNotes(command, warnings).save(inner)
-        write_run_report(inner, parts=outcome.parts, predictor=outcome.predictor)
+        write_run_report(inner, parts=outcome.parts, predictor=outcome.predictor, graphs=in_memory(group[0]).graphs)
         write_text(inner / CARD, model_card(inner, outcome.parts))
         outcomes.append(outcome)
     metrics = outcomes[0].metrics
