@@ -93,7 +93,7 @@ class CandidateGNN(SubgraphGNN):
             states, bag = self._encode(graphs, Selection(roots))
             costs = torch.stack([self._costs(graphs, states, bag, y, terms, t) for t in range(drawn.picks)])
             for one, before in buffers:
-                one.copy_(before)
+                one.data.copy_(before)  # the gradient of the step holds them
         added = torch.zeros(())
         for t in range(drawn.picks):
             own = roots[t:]  # (T - t + K, G): this pick, later ones, and even draws
