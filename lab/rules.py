@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import Any
 
@@ -19,7 +20,7 @@ from policylearn.models import SYSTEMS, Inputs, LossTerms, Objective, SubgraphGN
 from policylearn.models import register as register_system
 from policylearn.models.protocol import AnyBatch
 from policylearn.nn import segment_argmax
-from policylearn.policies import ESTIMATORS, Evidence, Pick
+from policylearn.policies import ESTIMATORS, Evidence, Pick, log_prob_of
 from policylearn.policies.estimators.reinforce import Reinforce, advantages
 from policylearn.settings import Settings
 from policylearn.settings.run_config import POLICY_LEARN
@@ -61,6 +62,23 @@ class RandomBatches(Reinforce, frozen=True):
             return super().draw(logits, noise, members)
         nodes = segment_argmax(noise.where(logits.isfinite(), -torch.inf), members.batch, members.num_graphs)
         return Pick(nodes, logits, log_prob=logits.detach().index_select(0, nodes) * 0)
+
+
+class Mixed(Reinforce, frozen=True):
+    """`Reinforce` of a policy that is mixed with even draws: each pick is drawn evenly with a fixed probability."""
+
+    share: float = 0.25
+    """That probability."""
+
+    def draw(self, logits: Tensor, noise: Tensor, members: Members) -> Pick:
+        """Draw from the mixture; the log-probability is that of the mixture."""
+        free = logits.isfinite()
+        even = segment_argmax(noise.where(free, -torch.inf), members.batch, members.num_graphs)
+        drawn = super().draw(logits, noise, members)
+        nodes = even.where(torch.rand(len(even)) < self.share, drawn.nodes)
+        number = torch.zeros(members.num_graphs).index_add(0, members.batch, free.float())
+        known = log_prob_of(logits, nodes, members) + math.log(1 - self.share)
+        return Pick(nodes, logits, log_prob=torch.logaddexp(known, math.log(self.share) - number.log()))
 
 
 class Candidates(Reinforce, frozen=True):
@@ -162,6 +180,7 @@ class Value(Settings, frozen=True):
 ESTIMATORS.register("explore", Explore)
 ESTIMATORS.register("value", Value)
 ESTIMATORS.register("random_batches", RandomBatches)
+ESTIMATORS.register("mixed", Mixed)
 ESTIMATORS.register("candidates", Candidates)
 register_system(replace(SYSTEMS[POLICY_LEARN], name="candidates", network=build_candidates))
 
