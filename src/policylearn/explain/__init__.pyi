@@ -2,6 +2,8 @@ from .drawings import Layout as Layout
 from .drawings import Panel as Panel
 from .drawings import draw_panels as draw_panels
 from .drawings import place_nodes as place_nodes
+from .picks import PickedGraph as PickedGraph
+from .picks import picked_molecules as picked_molecules
 from .report import HtmlReport as HtmlReport
 from .report import TracePanel as TracePanel
 from .report import write_report as write_report
