@@ -5,24 +5,25 @@ first; ``--peers`` and ``--tables`` narrow it. PATH is the Python of an environm
 ``lab/peers-requirements.txt``. Any number of processes may share the work. Each run has one thread; its cost is
 what the system counts for the process and its children, descriptors and start-up included. chemprop runs by its own
 command line with its defaults, and every peer is scored here, from its predictions. policylearn itself is run in the
-same way, by the Python that runs this.
+same way, by the Python that runs this. On moltox21 chemprop's `rdkit_2d` stops at an infinite descriptor; findings.md
+says how the records were made.
 """
 
 from __future__ import annotations
 
-import argparse
 import hashlib
 import json
 import os
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import cyclopts
 import numpy as np
 import pandas as pd
 from filelock import FileLock, Timeout
@@ -31,9 +32,9 @@ from sklearn.metrics import roc_auc_score
 from lab.bench.commands import children_seconds, ours
 from lab.provenance import PROJECT, describe
 from lab.tables.splits import TABLES, SplitTable, split_file
-from lab.tables.summary import read
+from lab.tables.summary import RECORDS, read
+from policylearn.cli.options import Words
 
-RECORDS = PROJECT / "results" / "peers"
 OURS = "policylearn"
 PEERS = ("boosting", OURS, "chemprop", "chemprop-rdkit2d")
 FEATURES = {"chemprop": [], "chemprop-rdkit2d": ["--molecule-featurizers", "rdkit_2d"]}
@@ -59,17 +60,10 @@ class PeerJob:
         columns = ["--smiles-columns", "smiles", "--target-columns", *self.table.targets, "--splits-column", "split"]
         seeds = ["--pytorch-seed", str(self.seed), "--data-seed", str(self.seed)]
         train = ["--data-path", str(file), "--output-dir", str(out), "--task-type", self.table.kind, *columns, *seeds]
-        if self.needs_finite:
-            return [str(python), "-m", "lab.tables.chemprop_finite", str(file), str(out), *train]
         return [str(python.with_name("chemprop")), "train", *train, *FEATURES[self.peer]]
 
-    @property
-    def needs_finite(self) -> bool:
-        """Whether chemprop's own descriptors hold infinities, at which it stops."""
-        return self.peer == "chemprop-rdkit2d" and self.table.name == "ogbg-moltox21"
 
-
-def jobs(peers: list[str], tables: list[str]) -> Iterator[PeerJob]:
+def jobs(peers: Sequence[str], tables: Sequence[str]) -> Iterator[PeerJob]:
     """Peers on descriptors first, as they take seconds; then the others, side by side on each seed."""
     for turn in ([peer for peer in peers if peer not in FEATURES], [peer for peer in peers if peer in FEATURES]):
         for table in (TABLES[name] for name in tables):
@@ -165,21 +159,25 @@ def versions(python: Path) -> dict[str, str]:
     return {one["name"].lower(): one["version"] for one in found if one["name"].lower() in PACKAGES}
 
 
-def main() -> None:
-    """Run what is missing."""
-    parser = argparse.ArgumentParser(prog="python -m lab.tables.peers", description=__doc__.partition("\n")[0])
-    parser.add_argument("--python", type=Path, required=True, help="Python of the environment that has the peers")
-    parser.add_argument(
-        "--work", type=Path, default=PROJECT / "runs" / "peers", help="folder of splits, logs and locks"
-    )
-    parser.add_argument("--peers", nargs="+", choices=PEERS, default=PEERS)
-    parser.add_argument("--tables", nargs="+", choices=TABLES, default=list(TABLES))
-    given = parser.parse_args()
-    work, python = given.work.absolute(), given.python.absolute()
+def main(
+    *,
+    python: Path,
+    work: Path = PROJECT / "runs" / "peers",
+    peers: Words = PEERS,
+    tables: Words = tuple(TABLES),
+) -> None:
+    """Run what is missing.
+
+    Args:
+        python: Python of the environment that has the peers.
+        work: folder of splits, logs and locks.
+        peers: those to run.
+        tables: those to run them on.
+    """
+    work, python = work.absolute(), python.absolute()
     where = {"versions": versions(python), "machine": describe()}
     (work / "locks").mkdir(parents=True, exist_ok=True)
-    RECORDS.mkdir(parents=True, exist_ok=True)
-    for job in jobs(given.peers, given.tables):
+    for job in jobs(peers, tables):
         name = f"{job.table.name}-{job.seed}-{job.peer}"
         try:
             with FileLock(work / "locks" / f"{name}.lock", timeout=0):
@@ -196,4 +194,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    cyclopts.run(main)

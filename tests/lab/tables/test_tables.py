@@ -10,7 +10,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from lab.tables.decide import decision_table
 from lab.tables.inner_splits import inner_split
 from lab.tables.peers import PeerJob, jobs, score
 from lab.tables.splits import TABLES, SplitTable, split_file, split_text, split_words
@@ -143,19 +142,3 @@ def test_inner_splits_hold_no_test_row_and_train_on_no_scaffold_that_validates()
     assert len(validating) == 8
     assert [one[:-1] for one in validating[::2]] == [one[:-1] for one in validating[1::2]], "both of each ring"
     assert (inner_split(pd.DataFrame(rows), 0, by_scaffold=False)["split"] == "val").sum() == 8
-
-
-def test_settings_are_compared_on_the_tables_that_both_have() -> None:
-    def records(scores: dict[str, float], metric: str = "rmse") -> pd.DataFrame:
-        rows = {
-            name: {"score": score, "metric": metric, "alone": None, "cpu_seconds": 9.0}
-            for name, score in scores.items()
-        }
-        return pd.DataFrame.from_dict(rows, orient="index")
-
-    areas = [records({"ogbg-molbace": score}, "rocauc") for score in (0.8, 0.9)]  # the error falls to a half
-    default = pd.concat([records({"a": 1.0, "b": 2.0}), areas[0]])
-    other = pd.concat([records({"a": 0.5}), areas[1]])
-    *_, line = decision_table({"other": other, "default": default}).splitlines()
-    assert [cell.strip() for cell in line.split("|")][1:4] == ["other", "2", "0.5000"]
-    assert f"{100 * np.log(2):+.2f} ± 0.00 %" in line
