@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
-from lab.bench import against, table_to_table
+from lab.bench import against
 from lab.bench.record import BenchReport
 from lab.bench.tables import report_markdown
 from lab.pages import replace_between
@@ -24,7 +24,6 @@ TABLES: dict[str, Callable[[str], str]] = {
     "against": lambda text: against.table(json.loads(text)),
     "bench": of_report,
     "systems": of_report,
-    "table_to_table": lambda text: table_to_table.table(json.loads(text)),
 }
 """From the text of a record to its table, by the record's name."""
 
