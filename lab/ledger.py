@@ -13,12 +13,11 @@ import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field, is_dataclass
+from dataclasses import asdict, dataclass, field, is_dataclass, replace
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
 
 import msgspec
-import numpy as np
 from filelock import FileLock, Timeout
 
 from policylearn.data.atomic import replacing
@@ -224,6 +223,9 @@ def read_record(path: Path, kind: type[Kept], upgrade: Callable[[dict[str, Any]]
         path: of the file.
         kind: a dataclass.
         upgrade: brings the fields of older records into today's form.
+
+    Returns:
+        The record, with its path where the class has a field ``file``.
     """
     content = read_content(path)
     try:
@@ -235,20 +237,4 @@ def read_record(path: Path, kind: type[Kept], upgrade: Callable[[dict[str, Any]]
             raise msgspec.ValidationError(f"there is no '{min(unknown)}'")
     except (KeyError, msgspec.ValidationError) as error:
         raise LedgerError(f"{path}: is no {kind.__name__} ({error}); restore it, or remove it to run again") from error
-    return record
-
-
-def read_curve(path: str | Path) -> dict[str, list[float]]:
-    """A history's curves with as few digits as single precision needs; losses, which are only looked at, fewer.
-
-    Records have counted epochs from 0 from the start; histories count from 1, and those of older runs from 0.
-    """
-    from policylearn.training.folds import read_history
-
-    history = read_history(path)
-    curve: dict[str, list[float]] = {"epoch": list(range(len(history["epoch"])))}
-    curve["loss"] = [float(f"{value:.5g}") for value in history["loss"]]
-    for part in ("valid", "test"):
-        if history[part]:
-            curve[part] = [float(str(np.float32(value))) for value in history[part]]
-    return curve
+    return replace(record, file=path) if hasattr(record, FILE) else record  # type: ignore[type-var]

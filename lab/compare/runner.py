@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import lightning
 
 from lab.compare.plan import CompareJob, Comparison, jobs_of, label_of
 from lab.errors import save_errors
-from lab.ledger import JobOutcome, Ledger, read_curve, read_record, run_jobs
-from lab.provenance import commit, describe_machine, versions
+from lab.ledger import JobOutcome, Ledger, read_record, run_jobs
+from lab.run_record import RunRecord, read_curve
 from lab.settings import kept_source, open_ledger
 from policylearn.settings.run_files import HISTORY
 from policylearn.training.fitting import describe_dataset
@@ -22,32 +21,18 @@ CallbacksOf = Callable[[CompareJob], Sequence[lightning.Callback]]
 MEASURED = ("metric", "higher_is_better", "valid", "test", "epochs", "cpu_seconds", "parameters")
 
 
-@dataclass(frozen=True)
-class CompareRecord:
+@dataclass(frozen=True, kw_only=True)
+class CompareRecord(RunRecord):
     """What one training gave."""
 
     data: str
     variant: str
     seed: int
-    metric: str
-    higher_is_better: bool
-    valid: float
-    test: float
     best_epoch: int
-    epochs: int
+    valid: float
     cpu_seconds: float
-    parameters: dict[str, int]
-    dataset: dict[str, Any]
-    commit: str
-    machine: dict[str, Any]
-    versions: dict[str, str]
-    config: dict[str, Any]
     test_mean_picks: float | None = None
     """Picks per test graph of version 0.2, whose policies could stop early; None since then."""
-    curve: dict[str, list[float]] = field(default_factory=dict)
-    """Loss and validation metric of each epoch; empty where a table's mean over several splits has none of its own."""
-    file: Path | None = field(default=None, compare=False)
-    """Where it was read from; not written."""
 
 
 def run_comparison(
@@ -90,9 +75,6 @@ def perform(job: CompareJob, runs: Path, callbacks: Sequence[lightning.Callback]
         seed=job.seed,
         best_epoch=metrics["best_epoch"] - 1,  # records have counted from 0 from the start
         dataset=describe_dataset(source.dataset),
-        commit=commit(),
-        machine=describe_machine(),
-        versions=versions(),
         config=dict(job.settings),
         curve=read_curve(folder / HISTORY) if (folder / HISTORY).exists() else {},
         **{name: metrics[name] for name in MEASURED},
@@ -101,9 +83,4 @@ def perform(job: CompareJob, runs: Path, callbacks: Sequence[lightning.Callback]
 
 def load_records(folder: str | Path) -> list[CompareRecord]:
     """All records below a folder."""
-    folder = Path(folder)
-    return [
-        replace(read_record(path, CompareRecord), file=path)
-        for path in sorted(folder.glob("*/*.json"))
-        if not path.name.startswith(".")
-    ]
+    return [read_record(path, CompareRecord) for path in sorted(Path(folder).glob("*/*.json"))]

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from lab.ledger import Ledger, LedgerError, read_record, run_jobs
-from lab.provenance import commit, describe_machine, versions
+from lab.provenance import Provenance
 from lab.theory.systems.families import FAMILIES
 from lab.theory.systems.measure import Distinguished, ExpressivityConfig, measure
 from lab.theory.systems.subjects import SUBJECTS, Claim, find_subject
@@ -18,14 +17,11 @@ HEADINGS = ("system", "SR25", "CSL", "EXP", "what is compared", "what is proven"
 
 
 @dataclass(frozen=True)
-class ExpressivityRecord:
+class ExpressivityRecord(Provenance):
     """One system on one family: what was asked, what was found, and with what."""
 
     config: ExpressivityConfig
     found: Distinguished
-    machine: dict[str, Any] = field(default_factory=describe_machine)
-    versions: dict[str, str] = field(default_factory=versions)
-    commit: str | None = field(default_factory=commit)
 
     @property
     def claim(self) -> Claim:

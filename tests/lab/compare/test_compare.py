@@ -38,8 +38,20 @@ def comparison(tmp_path: Path) -> Path:
 
 def record(variant: str, seed: int, test: float, *, higher: bool = False) -> CompareRecord:
     return CompareRecord(
-        "molesol", variant, seed, "rmse", higher, 0.5, test, 3, 10, 20.0, {}, {}, "", {}, {}, {}
-    )  # fmt: skip
+        data="molesol",
+        variant=variant,
+        seed=seed,
+        metric="rmse",
+        higher_is_better=higher,
+        valid=0.5,
+        test=test,
+        best_epoch=3,
+        epochs=10,
+        cpu_seconds=20.0,
+        parameters={},
+        dataset={},
+        config={},
+    )
 
 
 def test_differences_are_paired_by_seed_and_count_for_the_better() -> None:
