@@ -61,13 +61,11 @@ class JobOutcome(Generic[SomeJob]):
         done: those that this process finished.
         found: those whose record was there.
         busy: those that another process is at.
-        left: those that were more than asked for.
     """
 
     done: tuple[SomeJob, ...]
     found: tuple[SomeJob, ...]
     busy: tuple[SomeJob, ...]
-    left: tuple[SomeJob, ...]
 
 
 @dataclass(frozen=True)
@@ -152,7 +150,6 @@ def run_jobs(
     jobs: Sequence[SomeJob],
     perform: Callable[[SomeJob], Any],
     *,
-    most: int | None = None,
     wait: bool = False,
     after: Callable[[SomeJob], None] = lambda _job: None,
 ) -> JobOutcome[SomeJob]:
@@ -162,7 +159,6 @@ def run_jobs(
         ledger: where their records go.
         jobs: in the order in which to do them.
         perform: does a job and gives its record.
-        most: how many to do; None does them all.
         wait: whether to wait for what other processes are at, and to take it over where they die.
         after: told each job that is over, whoever did it.
     """
@@ -170,29 +166,22 @@ def run_jobs(
         ledger.find(job)  # what does not fit is said before hours are spent
     done: list[SomeJob] = []
     found: list[SomeJob] = []
-    left: list[SomeJob] = []
     busy = list(jobs)
     while True:
         waiting, busy = busy, []
         for job in waiting:
-            if ledger.find(job) is not None:
-                found.append(job)
-            elif most is not None and len(done) >= most:
-                left.append(job)
-                continue
-            else:
-                with ledger.claim(job) as ours:
-                    if not ours:
-                        busy.append(job)
-                    elif ledger.find(job) is not None:  # finished between our look and our claim
-                        found.append(job)
-                    else:
-                        ledger.add(job, perform(job))
-                        done.append(job)
+            with ledger.claim(job) as ours:
+                if ledger.find(job) is not None:
+                    found.append(job)
+                elif ours:
+                    ledger.add(job, perform(job))
+                    done.append(job)
+                else:
+                    busy.append(job)
             if job not in busy or not wait:
                 after(job)
-        if not (wait and busy) or (most is not None and len(done) >= most):
-            return JobOutcome(tuple(done), tuple(found), tuple(busy), tuple(left))
+        if not (wait and busy):
+            return JobOutcome(tuple(done), tuple(found), tuple(busy))
         time.sleep(WAIT_SECONDS)
 
 

@@ -83,19 +83,21 @@ def sweep(
     for values in grid:
         own = apply(config, values)
         jobs.append(Trial(label(values), own, settings_of(own) | {"fingerprint": source.dataset.fingerprint}))
+    missing = [trial for trial in jobs if ledger.find(trial) is None][:trials]
     say(f"{len(jobs)} combinations of {', '.join(config.grid)}; folder {folder}", console)
-    with training_bars("trials", len(jobs), console) as (epoch_bar, advance):
+    with training_bars("trials", len(missing), console) as (epoch_bar, advance):
 
         def bars_of(title: str) -> list[TrainingBar]:
             return epoch_bar(title, task.metric)
 
         def perform(trial: Trial) -> dict[str, Any]:
-            place, metrics = folder / trial.record, dict[str, Any]()
+            metrics = dict[str, Any]()
             with suppress(DivergedError):  # it has no metrics
+                place = folder / trial.record
                 metrics = train(trial.config, source, place, resume=True, callbacks_of=bars_of).metrics
             return {"config": trial.settings, "valid": metrics.get("valid"), "test": metrics.get("test")}
 
-        run_jobs(ledger, jobs, perform, most=trials, wait=True, after=lambda _trial: advance())
+        run_jobs(ledger, missing, perform, wait=True, after=lambda _trial: advance())
     found = [(trial, read_content(path)) for trial in jobs if (path := ledger.find(trial)) is not None]
     say(f"{config.data.name}, {label_of(config)}: {len(found)} of {len(jobs)} done\n")
     scored = [(trial, record) for trial, record in found if math.isfinite(record["valid"] or math.nan)]

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from lab.ledger import Ledger, LedgerError, read_record, run_jobs
+from lab.ledger import Ledger, read_record, run_jobs
 from lab.provenance import Provenance
 from lab.theory.systems.families import FAMILIES
 from lab.theory.systems.measure import Distinguished, ExpressivityConfig, measure
@@ -59,15 +59,6 @@ def measure_all(
     ledger = Ledger(folder, ExpressivityConfig())
     run_jobs(ledger, configs, lambda one: ExpressivityRecord(one, measure(one)), wait=True, after=after)
     return [read_record(ledger.path(config), ExpressivityRecord) for config in configs]
-
-
-def load_expressivity(folder: Path) -> list[ExpressivityRecord]:
-    """All records of a folder, in the order of `SUBJECTS`."""
-    records = [read_record(path, ExpressivityRecord) for path in sorted(folder.glob("*.json"))]
-    if not records:
-        raise LedgerError(f"{folder}: holds no records; make some with 'python -m lab theory systems -o {folder}'")
-    names = [subject.name for subject in SUBJECTS]
-    return sorted(records, key=lambda record: names.index(record.config.subject))
 
 
 def expressivity_table(records: Sequence[ExpressivityRecord]) -> str:
