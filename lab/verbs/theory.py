@@ -12,7 +12,7 @@ from rich.console import Console
 from lab.theory.checks import CHECKS, check_table
 from lab.theory.checks.record import braces
 from lab.theory.curves import draw_curves
-from lab.theory.records import LearningRecord, learning_table, load_records, run_all, runs_of
+from lab.theory.records import LearningRecord, learning_table, load_records, run_all
 from lab.theory.systems.measure import all_configs
 from lab.theory.systems.records import expressivity_table, measure_all
 from lab.theory.wl import UNMARKED, marked_copies, refine
@@ -143,23 +143,7 @@ def systems(
 
 
 def show(records: list[LearningRecord], figure: Path | None) -> None:
-    """Print the table and draw the figure: accuracy and both coverages over the steps, a colour per method."""
-    import pandas as pd
-
+    """Print the table, and draw the curves where a figure is wanted."""
     say(learning_table(records))
-    if figure is None:
-        return
-    families = sorted({(record.config.n, record.config.components) for record in records})
-    if len(families) > 1:
-        raise ValueError(
-            f"the runs are on {len(families)} families, {families}; keep a folder each, and draw one at a time"
-        )
-    titles = {"accuracy": "test accuracy", "coverage": "coverage, argmax", "sampled_coverage": "coverage, sampled"}
-    curves = {
-        title: {
-            method: pd.DataFrame({run.config.seed: {at.step: getattr(at, name) for at in run.curve} for run in runs})
-            for (_, _, method), runs in runs_of(records).items()
-        }
-        for name, title in titles.items()
-    }
-    draw_curves(curves, figure)
+    if figure is not None:
+        draw_curves(records, figure)
