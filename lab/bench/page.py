@@ -23,7 +23,6 @@ def of_report(text: str) -> str:
 TABLES: dict[str, Callable[[str], str]] = {
     "against": lambda text: against.table(json.loads(text)),
     "bench": of_report,
-    "systems": of_report,
 }
 """From the text of a record to its table, by the record's name."""
 
