@@ -16,11 +16,11 @@ from lab.bench.record import BenchReport, Timing
 from lab.bench.steps import CASES, CONTENDERS, PHASES, StepSpec
 from lab.bench.worker import PEAK, NotRunError, Worker
 from lab.provenance import commit, describe_machine, versions
+from lab.settings import look_up
 from policylearn.cli.options import Words
 from policylearn.fast import wanted_kernels
 from policylearn.settings import DataConfig
 from policylearn.training import load_source
-from policylearn.wording import hint
 
 QUICK_CASES = ("none", "random-t2", "learned-t2", "straight-t2", "full")
 
@@ -51,9 +51,7 @@ class BenchSettings:
 
     def __post_init__(self) -> None:
         for name in self.cases:
-            if name not in CASES:
-                way_out = hint(name, CASES, f"the cases are {', '.join(CASES)}")
-                raise ValueError(f"there is no case '{name}'; {way_out}")
+            look_up("case", name, CASES)
         for field, bound in {"rounds": 1, "threads": 1, "layers": 1, "channels": 2, "batch_size": 1}.items():
             if getattr(self, field) < bound:
                 raise ValueError(f"'{field.replace('_', '-')}' must be >= {bound} (got {getattr(self, field)})")

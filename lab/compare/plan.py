@@ -21,14 +21,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from lab.settings import settings_of
+from lab.settings import look_up, settings_of
 from policylearn.models import complete
 from policylearn.settings import ConfigError, RunConfig
 from policylearn.settings.flat import short_hash
 from policylearn.settings.run_config import read_yaml
 from policylearn.settings.schema import Seed, Settings, merged, nested, put
 from policylearn.training.presets import run_config
-from policylearn.wording import hint
 
 SHORT_FOR = {"policy": "selection.name", "picks": "selection.picks"}
 """Of the settings of a variant."""
@@ -84,18 +83,10 @@ def read_comparison(path: str | Path) -> Comparison:
         for key in ("seeds", "data", "variants"):
             if not getattr(found, key):
                 raise ConfigError(f"'{key}' must not be empty")
-        check_variant(found, found.reference)
+        look_up("variant", found.reference, found.variants)
     except ConfigError as error:
         raise ConfigError(f"{path}: {error}") from None
     return found
-
-
-def check_variant(comparison: Comparison, name: str) -> str:
-    """The name, if a variant has it; else a `ConfigError` that tells which there are."""
-    if name not in comparison.variants:
-        way_out = hint(name, comparison.variants, f"the variants are {', '.join(comparison.variants)}")
-        raise ConfigError(f"there is no variant '{name}' in the comparison {comparison.name}; {way_out}")
-    return name
 
 
 def jobs_of(comparison: Comparison) -> list[CompareJob]:

@@ -12,7 +12,7 @@ import numpy as np
 
 from lab.errors import PairedDifference, Rows, paired_difference
 from lab.marks import edges_of, smallest_rings
-from lab.settings import kept_source, read_settings
+from lab.settings import kept_source, look_up, read_settings
 from policylearn.data import DataError, Dataset
 from policylearn.data.packed import Array
 from policylearn.data.scaffolds import scaffold
@@ -82,10 +82,7 @@ class StrataPlan:
     def read(text: str) -> StrataPlan:
         """Read ``largest_ring:6`` or ``nodes:20,30``; a value that equals a cut belongs below it."""
         name, _, cuts = text.partition(":")
-        if name not in PROPERTIES:
-            raise ConfigError(
-                f"there is no property '{name}'; {hint(name, PROPERTIES, 'give ' + ', '.join(PROPERTIES))}"
-            )
+        look_up("property", name, PROPERTIES)
         try:
             found = tuple(sorted(float(cut) for cut in cuts.split(",")))
         except ValueError:

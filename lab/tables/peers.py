@@ -1,12 +1,11 @@
-"""Run the peers, one process per run, and record what each scores and costs.
+"""Run policylearn and chemprop, one process per run, and record what each scores and costs.
 
-``python -m lab.tables.peers --python PATH`` runs everything that is not recorded yet, cheap peers and tables
-first; ``--peers`` and ``--tables`` narrow it. PATH is the Python of an environment made from
-``lab/peers-requirements.txt``. Any number of processes may share the work. Each run has one thread; its cost is
-what the system counts for the process and its children, descriptors and start-up included. chemprop runs by its own
-command line with its defaults, and every peer is scored here, from its predictions. policylearn itself is run in the
-same way, by the Python that runs this. On moltox21 chemprop's `rdkit_2d` stops at an infinite descriptor; findings.md
-says how the records were made.
+``python -m lab.tables.peers --python PATH`` runs everything that is not recorded yet, cheap tables first; ``--peers``
+and ``--tables`` narrow it. PATH is the Python of an environment made from ``lab/peers-requirements.txt``. Any number of
+processes may share the work. Each run has one thread; its cost is what the system counts for the process and its
+children, descriptors and start-up included. Both run by their own command line with their defaults, and are scored
+here, from their predictions. On moltox21 chemprop's `rdkit_2d` stops at an infinite descriptor; findings.md says how
+the records were made.
 """
 
 from __future__ import annotations
@@ -36,8 +35,8 @@ from lab.tables.summary import RECORDS, read
 from policylearn.cli.options import Words
 
 OURS = "policylearn"
-PEERS = ("boosting", OURS, "chemprop", "chemprop-rdkit2d")
 FEATURES = {"chemprop": [], "chemprop-rdkit2d": ["--molecule-featurizers", "rdkit_2d"]}
+PEERS = (OURS, *FEATURES)
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
 PACKAGES = ("chemprop", "torch", "scikit-learn", "rdkit", "numpy")
 
@@ -55,8 +54,6 @@ class PeerJob:
         if self.peer == OURS:
             words = ["--data.split_column", "split", "--seed", str(self.seed), "--fit.threads", "1"]
             return [*ours(), "train", str(file), "--target", *self.table.targets, *words, "-o", str(out / "run")]
-        if self.peer not in FEATURES:
-            return [str(python), "-m", f"lab.tables.{self.peer}", str(file), self.table.kind, str(self.seed), str(out)]
         columns = ["--smiles-columns", "smiles", "--target-columns", *self.table.targets, "--splits-column", "split"]
         seeds = ["--pytorch-seed", str(self.seed), "--data-seed", str(self.seed)]
         train = ["--data-path", str(file), "--output-dir", str(out), "--task-type", self.table.kind, *columns, *seeds]
@@ -64,10 +61,9 @@ class PeerJob:
 
 
 def jobs(peers: Sequence[str], tables: Sequence[str]) -> Iterator[PeerJob]:
-    """Peers on descriptors first, as they take seconds; then the others, side by side on each seed."""
-    for turn in ([peer for peer in peers if peer not in FEATURES], [peer for peer in peers if peer in FEATURES]):
-        for table in (TABLES[name] for name in tables):
-            yield from (PeerJob(peer, table, seed) for seed in range(table.seeds) for peer in turn)
+    """The peers side by side on each seed of each table."""
+    for table in (TABLES[name] for name in tables):
+        yield from (PeerJob(peer, table, seed) for seed in range(table.seeds) for peer in peers)
 
 
 def is_recorded(job: PeerJob) -> bool:
@@ -91,20 +87,18 @@ def run(job: PeerJob, python: Path, work: Path, where: dict[str, Any]) -> dict[s
     with tempfile.TemporaryDirectory(prefix="peer-") as name:
         out = Path(name)
         command, start, before = job.command(python, file, out), time.monotonic(), children_seconds()
-        folder = PROJECT if command[1] == "-m" else out  # of a module of ours, or of a program that may leave files
         environment = os.environ | ONE_THREAD | {"XDG_CACHE_HOME": str(out / "cache")}  # so that nothing is known yet
         with log.open("w") as output:
-            done = subprocess.run(command, stdout=output, stderr=subprocess.STDOUT, env=environment, cwd=folder)
+            done = subprocess.run(command, stdout=output, stderr=subprocess.STDOUT, env=environment, cwd=out)
         if done.returncode:
             raise SystemExit(f"{job.peer} on {file} ended with status {done.returncode}; {log} has what it said")
-        scores = {part: score(job.table, file, part, predictions(job, file, out, part)) for part in ("val", "test")}
+        test = score(job.table, file, predictions(job, file, out))
     return {
         "peer": job.peer,
         "table": job.table.name,
         "seed": job.seed,
         "metric": job.table.metric,
-        "valid": scores["val"],
-        "test": scores["test"],
+        "test": test,
         "cpu_seconds": round(children_seconds() - before, 2),
         "wall_seconds": round(time.monotonic() - start, 2),
         "command": " ".join(command).replace(str(work), "WORK").replace(name, "OUT").replace(f"{PROJECT}/", ""),
@@ -114,38 +108,29 @@ def run(job: PeerJob, python: Path, work: Path, where: dict[str, Any]) -> dict[s
     }
 
 
-def predictions(job: PeerJob, file: Path, out: Path, part: str) -> pd.DataFrame | None:
-    """What the peer wrote for a part, a column per target; chemprop predicts the test rows alone."""
+def predictions(job: PeerJob, file: Path, out: Path) -> pd.DataFrame:
+    """What the peer wrote for the test rows, a column per target."""
+    targets = list(job.table.targets)
     if job.peer == OURS:
-        rows, name = pd.read_csv(out / "run" / "predictions.csv"), {"val": "valid", "test": "test"}[part]
+        rows = pd.read_csv(out / "run" / "predictions.csv").query("part == 'test'")
         kind = "predicted" if job.table.kind == "regression" else "probability"
-        own = rows.loc[rows["part"] == name, [f"{kind}_{target}" for target in job.table.targets]]
-        return own.set_axis(list(job.table.targets), axis=1).reset_index(drop=True)
-    if job.peer not in FEATURES:
-        return pd.read_csv(out / f"{part}.csv")
-    if part == "val":
-        return None
+        return rows[[f"{kind}_{target}" for target in targets]].set_axis(targets, axis=1).reset_index(drop=True)
     rows = pd.read_csv(out / "model_0" / "test_predictions.csv")
-    if rows["smiles"].tolist() != rows_of(file, part)["smiles"].tolist():
-        raise ValueError(f"{job.peer} on {file}: its predictions are not of the {part} rows in their order")
-    return rows[list(job.table.targets)]
+    if rows["smiles"].tolist() != test_rows(file)["smiles"].tolist():
+        raise ValueError(f"{job.peer} on {file}: its predictions are not of the test rows in their order")
+    return rows[targets]
 
 
-def rows_of(file: Path, part: str) -> pd.DataFrame:
-    """The rows of one part of a split file."""
-    rows = pd.read_csv(file)
-    return rows[rows["split"] == part].reset_index(drop=True)
+def test_rows(file: Path) -> pd.DataFrame:
+    """The test rows of a split file."""
+    return pd.read_csv(file).query("split == 'test'").reset_index(drop=True)
 
 
-def score(table: SplitTable, file: Path, part: str, predicted: pd.DataFrame | None) -> float | None:
-    """Root mean squared error, or the mean ROC-AUC over the targets that have both labels; None without predictions."""
-    if predicted is None:
-        return None
-    truth = rows_of(file, part)[list(table.targets)]
+def score(table: SplitTable, file: Path, predicted: pd.DataFrame) -> float:
+    """Root mean squared error, or the mean ROC-AUC over the targets that have both labels."""
+    truth = test_rows(file)[list(table.targets)]
     if predicted.shape != truth.shape or predicted.isna().any(axis=None):
-        raise ValueError(
-            f"{part} of {file}: needs predictions of shape {truth.shape} without NaN, got {predicted.shape}"
-        )
+        raise ValueError(f"{file}: needs predictions of shape {truth.shape} without NaN, got {predicted.shape}")
     if table.kind == "regression":
         return float(np.sqrt(np.mean((predicted - truth).to_numpy() ** 2)))
     known = [(labels.dropna(), predicted[name]) for name, labels in truth.items()]

@@ -6,10 +6,11 @@ from pathlib import Path
 
 from rich.console import Console
 
-from lab.compare.plan import check_variant, jobs_of, read_comparison
+from lab.compare.plan import jobs_of, read_comparison
 from lab.compare.runner import load_records, run_comparison
 from lab.compare.strata import PairedRun, StrataPlan, stratified
 from lab.compare.summary import summarise, to_markdown
+from lab.settings import look_up
 from lab.training_bars import training_bars
 from lab.verbs import verb
 from policylearn.cli.options import Flag, Output, Words
@@ -42,7 +43,8 @@ def compare(
             'nodes:20,30' twice. Properties: nodes, degree, rings, largest_ring, scaffold_seen, target.
     """
     chosen = read_comparison(comparison)
-    base = check_variant(chosen, against or chosen.reference)
+    base = against or chosen.reference
+    look_up("variant", base, chosen.variants)
     folder = output or Path("results/compare") / chosen.name
     console = Console(stderr=True)
     if not report:

@@ -9,6 +9,7 @@ from typing import Annotated
 from cyclopts import Parameter
 from rich.console import Console
 
+from lab.settings import look_up
 from lab.theory.checks import CHECKS, check_table
 from lab.theory.checks.record import braces
 from lab.theory.curves import draw_curves
@@ -31,10 +32,8 @@ def check(*, only: Words = ()) -> int:
     Args:
         only: names of checks; none means all.
     """
-    unknown = [name for name in only if name not in CHECKS]
-    if unknown:
-        raise ValueError(f"there is no check '{unknown[0]}'; the checks are {', '.join(CHECKS)}")
-    found = [CHECKS[name]() for name in only or CHECKS]
+    chosen = [look_up("check", name, CHECKS) for name in only or CHECKS]
+    found = [measure() for measure in chosen]
     say(check_table(found))
     return int(any(one.holds is False for one in found))
 
