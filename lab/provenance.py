@@ -56,12 +56,11 @@ class Provenance:
 
     Args:
         machine: one line in records of version 0.1.
-        commit: None in records of version 0.1 that were made outside a checkout.
     """
 
     machine: dict[str, Any] | str = field(default_factory=describe_machine)
     versions: dict[str, str] = field(default_factory=versions)
-    commit: str | None = field(default_factory=commit)
+    commit: str = field(default_factory=commit)
 
 
 def describe() -> dict[str, Any]:

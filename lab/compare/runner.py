@@ -1,23 +1,22 @@
-"""Run a comparison through the ledger: several processes can share it, and one that is killed loses little."""
+"""Train one run of a comparison, and read what all of them left."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import lightning
 
-from lab.compare.plan import CompareJob, Comparison, jobs_of, label_of
+from lab.compare.plan import CompareJob, label_of
 from lab.errors import save_errors
-from lab.ledger import JobOutcome, Ledger, read_record, run_jobs
+from lab.ledger import Ledger, read_record
 from lab.run_record import RunRecord, read_curve
-from lab.settings import kept_source, open_ledger
+from lab.settings import kept_source
 from policylearn.settings.run_files import HISTORY
 from policylearn.training.fitting import describe_dataset
 from policylearn.training.folds import train
 
-CallbacksOf = Callable[[CompareJob], Sequence[lightning.Callback]]
 MEASURED = ("metric", "higher_is_better", "valid", "test", "epochs", "cpu_seconds", "parameters")
 
 
@@ -35,35 +34,8 @@ class CompareRecord(RunRecord):
     """Picks per test graph of version 0.2, whose policies could stop early; None since then."""
 
 
-def run_comparison(
-    comparison: Comparison,
-    folder: str | Path,
-    runs: str | Path,
-    *,
-    callbacks_of: CallbacksOf = lambda _job: (),
-    after: Callable[[CompareJob], None] = lambda _job: None,
-) -> JobOutcome[CompareJob]:
-    """Train what has no record yet.
-
-    Args:
-        comparison: what is compared.
-        folder: where the records go.
-        runs: where the run folders go; a training that was stopped continues from there.
-        callbacks_of: of each training.
-        after: told each job that is over.
-    """
-    folder, runs = Path(folder), Path(runs)
-    ledger = open_ledger(folder)
-    return run_jobs(
-        ledger,
-        jobs_of(comparison),
-        lambda job: perform(job, runs, callbacks_of(job), ledger),
-        after=after,
-    )
-
-
 def perform(job: CompareJob, runs: Path, callbacks: Sequence[lightning.Callback], ledger: Ledger) -> CompareRecord:
-    """Train, and say all about it; the errors of graphs go beside the record in the ledger."""
+    """Train, or continue from the run folder, and say all about it; errors of graphs go beside the record."""
     folder, source = runs / job.record, kept_source(job.config.data)
     done = train(job.config, source, folder, resume=folder.exists(), callbacks_of=lambda _title: callbacks)
     metrics = done.metrics

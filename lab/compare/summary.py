@@ -61,7 +61,8 @@ class VariantRow:
         """
         if self.difference is None or len(self.pairs) < 2:
             return False
-        return abs(self.difference) > max(CLEAR, student.ppf(0.975, len(self.pairs) - 1)) * self.difference_error
+        errors = max(CLEAR, float(student.ppf(0.975, len(self.pairs) - 1)))
+        return abs(self.difference) > errors * self.difference_error
 
     @property
     def needed(self) -> int | None:

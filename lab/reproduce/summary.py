@@ -158,7 +158,7 @@ def paired_runs(table: Table, wish: Wish, groups: Groups) -> list[PairedRun]:
         trainings = [training for own, training, _ in found if own == column]
         most = max(trainings, key=trainings.count)
         runs += [
-            PairedRun(column, method, one.number, one.metric, one.config, one.file)
+            PairedRun(column, method, one.number, one)
             for (own, training, method), group in found.items()
             if (own, training) == (column, most)
             for one in group.records
@@ -166,10 +166,8 @@ def paired_runs(table: Table, wish: Wish, groups: Groups) -> list[PairedRun]:
     return runs
 
 
-def verdict(cell: Cell, group: RunGroup | None) -> str:
+def verdict(cell: Cell, group: RunGroup) -> str:
     """What came of a cell, in a few words."""
-    if group is None:
-        return "needs data" if cell.column.needs else "not run"
     if cell.column.measure != "metric":
         return "another machine"
     compared, protocol = compare(cell, group), cell.column.protocol

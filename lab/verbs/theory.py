@@ -14,6 +14,7 @@ from lab.theory.checks import CHECKS, check_table
 from lab.theory.checks.record import braces
 from lab.theory.curves import draw_curves
 from lab.theory.records import LearningRecord, learning_table, load_records, run_all
+from lab.theory.systems.families import FAMILIES
 from lab.theory.systems.measure import all_configs
 from lab.theory.systems.records import expressivity_table, measure_all
 from lab.theory.wl import UNMARKED, marked_copies, refine
@@ -112,11 +113,7 @@ def results(folder: Path = Path("results/theory"), /, *, figure: Path | None = N
 def systems(
     *,
     only: Words = (),
-    graphs: Words = ("sr25", "csl", "exp"),
-    pairs: int = 30,
-    seeds: int = 3,
-    layers: int = 6,
-    channels: int = 8,
+    graphs: Words = FAMILIES,
     output: OutputPath = Path("results/theory/systems"),
 ) -> int:
     """Ask which graphs of SR25, CSL and EXP each published system distinguishes, without training.
@@ -128,14 +125,10 @@ def systems(
     Args:
         only: names of systems; none means all.
         graphs: which families.
-        pairs: of EXP's 600, spread over all of them.
-        seeds: how often weights are drawn.
-        layers: of each network.
-        channels: of each network.
         output: folder of the records.
     """
     console = Console(stderr=True)
-    configs = all_configs(list(only), list(graphs), pairs=pairs, seeds=seeds, layers=layers, channels=channels)
+    configs = all_configs(only, graphs)
     records = measure_all(configs, output, lambda done: say(f"{done.subject} on {done.family}: done", console))
     say(expressivity_table(records))
     return int(not all(record.agrees for record in records))

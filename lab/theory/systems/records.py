@@ -8,7 +8,7 @@ from pathlib import Path
 
 from lab.ledger import Ledger, read_record, run_jobs
 from lab.provenance import Provenance
-from lab.theory.systems.families import FAMILIES
+from lab.theory.systems.families import FAMILIES, load_family
 from lab.theory.systems.measure import Distinguished, ExpressivityConfig, measure
 from lab.theory.systems.subjects import SUBJECTS, Claim, find_subject
 from policylearn.wording import markdown_table
@@ -57,7 +57,11 @@ def measure_all(
 ) -> list[ExpressivityRecord]:
     """Make the measurements that have no record yet, tell ``after`` of each, and return them all."""
     ledger = Ledger(folder, ExpressivityConfig())
-    run_jobs(ledger, configs, lambda one: ExpressivityRecord(one, measure(one)), wait=True, after=after)
+
+    def perform(one: ExpressivityConfig) -> ExpressivityRecord:
+        return ExpressivityRecord(one, measure(one, load_family(one.family, one.pairs)))
+
+    run_jobs(ledger, configs, perform, wait=True, after=after)
     return [read_record(ledger.path(config), ExpressivityRecord) for config in configs]
 
 
