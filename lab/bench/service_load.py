@@ -37,14 +37,9 @@ async def client(server: httpx.AsyncClient, expected: dict[str, float], seed: in
         broken = draw.random() < 0.05
         body, start = draw.choice(BROKEN) if broken else json.dumps({"smiles": rows}), time.perf_counter()
         answer = await server.post("/predict", content=body)
-        outcome = judge_broken(answer) if broken else judge(rows, answer, expected)
-        found.append((outcome, time.perf_counter() - start, len(rows)))
+        refused = "refused as it should be" if answer.status_code == 422 else "WRONG"
+        found.append((refused if broken else judge(rows, answer, expected), time.perf_counter() - start, len(rows)))
     return pd.DataFrame(found, columns=["outcome", "seconds", "rows"])
-
-
-def judge_broken(answer: httpx.Response) -> str:
-    """Whether a request that makes no sense was refused."""
-    return "refused as it should be" if answer.status_code == 422 else "WRONG"
 
 
 def judge(rows: list[str], answer: httpx.Response, expected: dict[str, float]) -> str:

@@ -66,12 +66,6 @@ def jobs(peers: Sequence[str], tables: Sequence[str]) -> Iterator[PeerJob]:
         yield from (PeerJob(peer, table, seed) for seed in range(table.seeds) for peer in peers)
 
 
-def is_recorded(job: PeerJob) -> bool:
-    """Whether a run is done."""
-    records = read([RECORDS], job.table.name)
-    return bool(((records["peer"] == job.peer) & (records["seed"] == job.seed)).any())
-
-
 def run(job: PeerJob, python: Path, work: Path, where: dict[str, Any]) -> dict[str, Any]:
     """Run a peer in a process of its own, score it and return its record.
 
@@ -166,7 +160,8 @@ def main(
         name = f"{job.table.name}-{job.seed}-{job.peer}"
         try:
             with FileLock(work / "locks" / f"{name}.lock", timeout=0):
-                if is_recorded(job):
+                known = read([RECORDS], job.table.name)
+                if ((known["peer"] == job.peer) & (known["seed"] == job.seed)).any():
                     continue
                 record = run(job, python, work, where)
                 with FileLock(work / "locks" / "records.lock"), (RECORDS / f"{job.table.name}.jsonl").open("a") as file:
