@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from lab.compare.strata import PairedRun
-from lab.errors import has_errors, paired_error
+from lab.errors import has_errors, paired_error, standard_error
 from lab.reproduce.declaration import Cell, Experiment, Table
 from lab.reproduce.plan import REPEATED, choose
 from lab.reproduce.records import Record
@@ -211,10 +211,7 @@ def difference(ours: RunGroup, theirs: RunGroup) -> Difference:
     """How much better ours is than theirs."""
     sign = 1.0 if ours.first.higher_is_better else -1.0
     both = (ours, theirs)
-    few = min(len(group.values) for group in both) < 2
-    variances = [math.nan if few else float(np.var(one.values, ddof=1)) / len(one.values) for one in both]
+    error = math.hypot(*(standard_error(np.array(one.values)) for one in both))
     files = [{record.number: record.file for record in group.records} for group in both]
     pairs = [(files[0][number], files[1][number]) for number in files[0].keys() & files[1].keys()]
-    return Difference(
-        sign * (ours.mean - theirs.mean), math.sqrt(sum(variances)), paired_error(ours.first.metric, pairs)
-    )
+    return Difference(sign * (ours.mean - theirs.mean), error, paired_error(ours.first.metric, pairs))
