@@ -30,9 +30,8 @@ help:
 	@echo "make notebooks  run docs/notebooks again and store what they give"
 	@echo "make dist   build wheel and sdist into dist/, and test them in an environment of their own"
 	@echo "make bench  python -m lab bench --quick: our model against plain PyTorch and the authors' way, into bench/"
-	@echo "            without --quick: all datasets and methods; with --systems: every system"
+	@echo "            without --quick: all methods, and memory too"
 	@echo "            python -m lab.bench.against OLD NEW      two checkouts, turn by turn"
-	@echo "            python -m lab.bench.table_to_table       molecules from CSV to CSV, beside chemprop"
 	@echo "            python -m lab.bench.service_load RUN     32 clients against policylearn serve"
 	@echo "            python -m lab.bench.page                 writes the tables of results/bench into the docs"
 

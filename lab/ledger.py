@@ -13,12 +13,11 @@ import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field, is_dataclass
+from dataclasses import asdict, dataclass, field, is_dataclass, replace
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
 
 import msgspec
-import numpy as np
 from filelock import FileLock, Timeout
 
 from policylearn.data.atomic import replacing
@@ -62,13 +61,11 @@ class JobOutcome(Generic[SomeJob]):
         done: those that this process finished.
         found: those whose record was there.
         busy: those that another process is at.
-        left: those that were more than asked for.
     """
 
     done: tuple[SomeJob, ...]
     found: tuple[SomeJob, ...]
     busy: tuple[SomeJob, ...]
-    left: tuple[SomeJob, ...]
 
 
 @dataclass(frozen=True)
@@ -153,7 +150,6 @@ def run_jobs(
     jobs: Sequence[SomeJob],
     perform: Callable[[SomeJob], Any],
     *,
-    most: int | None = None,
     wait: bool = False,
     after: Callable[[SomeJob], None] = lambda _job: None,
 ) -> JobOutcome[SomeJob]:
@@ -163,7 +159,6 @@ def run_jobs(
         ledger: where their records go.
         jobs: in the order in which to do them.
         perform: does a job and gives its record.
-        most: how many to do; None does them all.
         wait: whether to wait for what other processes are at, and to take it over where they die.
         after: told each job that is over, whoever did it.
     """
@@ -171,29 +166,22 @@ def run_jobs(
         ledger.find(job)  # what does not fit is said before hours are spent
     done: list[SomeJob] = []
     found: list[SomeJob] = []
-    left: list[SomeJob] = []
     busy = list(jobs)
     while True:
         waiting, busy = busy, []
         for job in waiting:
-            if ledger.find(job) is not None:
-                found.append(job)
-            elif most is not None and len(done) >= most:
-                left.append(job)
-                continue
-            else:
-                with ledger.claim(job) as ours:
-                    if not ours:
-                        busy.append(job)
-                    elif ledger.find(job) is not None:  # finished between our look and our claim
-                        found.append(job)
-                    else:
-                        ledger.add(job, perform(job))
-                        done.append(job)
+            with ledger.claim(job) as ours:
+                if ledger.find(job) is not None:
+                    found.append(job)
+                elif ours:
+                    ledger.add(job, perform(job))
+                    done.append(job)
+                else:
+                    busy.append(job)
             if job not in busy or not wait:
                 after(job)
-        if not (wait and busy) or (most is not None and len(done) >= most):
-            return JobOutcome(tuple(done), tuple(found), tuple(busy), tuple(left))
+        if not (wait and busy):
+            return JobOutcome(tuple(done), tuple(found), tuple(busy))
         time.sleep(WAIT_SECONDS)
 
 
@@ -224,6 +212,9 @@ def read_record(path: Path, kind: type[Kept], upgrade: Callable[[dict[str, Any]]
         path: of the file.
         kind: a dataclass.
         upgrade: brings the fields of older records into today's form.
+
+    Returns:
+        The record, with its path where the class has a field ``file``.
     """
     content = read_content(path)
     try:
@@ -235,20 +226,4 @@ def read_record(path: Path, kind: type[Kept], upgrade: Callable[[dict[str, Any]]
             raise msgspec.ValidationError(f"there is no '{min(unknown)}'")
     except (KeyError, msgspec.ValidationError) as error:
         raise LedgerError(f"{path}: is no {kind.__name__} ({error}); restore it, or remove it to run again") from error
-    return record
-
-
-def read_curve(path: str | Path) -> dict[str, list[float]]:
-    """A history's curves with as few digits as single precision needs; losses, which are only looked at, fewer.
-
-    Records have counted epochs from 0 from the start; histories count from 1, and those of older runs from 0.
-    """
-    from policylearn.training.folds import read_history
-
-    history = read_history(path)
-    curve: dict[str, list[float]] = {"epoch": list(range(len(history["epoch"])))}
-    curve["loss"] = [float(f"{value:.5g}") for value in history["loss"]]
-    for part in ("valid", "test"):
-        if history[part]:
-            curve[part] = [float(str(np.float32(value))) for value in history[part]]
-    return curve
+    return replace(record, file=path) if hasattr(record, FILE) else record  # type: ignore[type-var]

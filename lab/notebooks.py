@@ -59,12 +59,11 @@ def run_command(words: str) -> Any:
 def run_code(source: str, namespace: dict[str, Any]) -> Any:
     """Run a cell; gives the value of its last line where that is an expression."""
     tree = ast.parse(source)
-    last = tree.body[-1] if tree.body else None
-    tree.body = tree.body[:-1] if isinstance(last, ast.Expr) else tree.body
+    last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
     exec(compile(tree, "<cell>", "exec"), namespace)
-    return (
-        eval(compile(ast.Expression(last.value), "<cell>", "eval"), namespace) if isinstance(last, ast.Expr) else None
-    )
+    if not isinstance(last, ast.Expr):
+        return None
+    return eval(compile(ast.Expression(last.value), "<cell>", "eval"), namespace)
 
 
 def drawn_figures() -> list[dict[str, Any]]:

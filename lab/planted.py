@@ -33,7 +33,7 @@ from torch import nn
 from torch.optim.lr_scheduler import LambdaLR
 from torch_geometric.data import Batch
 
-from lab.provenance import commit, describe_machine, forget_peak, peak, versions
+from lab.provenance import Provenance, forget_peak, peak
 from lab.settings import policy_model
 from policylearn.bags import Graphs
 from policylearn.data import PackedGraphs, Task, make_batch
@@ -111,16 +111,13 @@ class SizeResult:
 
 
 @dataclass(frozen=True)
-class PlantedRecord:
+class PlantedRecord(Provenance):
     """What one training gave; ``losses`` are means over tenths of the steps."""
 
     config: dict[str, Any]
     losses: list[float]
     train_seconds: float
     tests: list[SizeResult]
-    commit: str = field(default_factory=commit)
-    machine: dict[str, Any] = field(default_factory=describe_machine)
-    versions: dict[str, str] = field(default_factory=versions)
 
 
 HEADINGS = ("picks", "T", "seed", "trained in s", "n", "graphs", "accuracy", "marked the place", "s per graph", "MiB")

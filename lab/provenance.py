@@ -6,6 +6,7 @@ import json
 import os
 import platform
 import subprocess
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -47,6 +48,19 @@ def commit() -> str:
         return git("rev-parse", "HEAD") + (" with changes" if changes else "")
     except (OSError, subprocess.CalledProcessError):
         return "unknown"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Provenance:
+    """What a record says of how it was made; here and now, where nothing else is given.
+
+    Args:
+        machine: one line in records of version 0.1.
+    """
+
+    machine: dict[str, Any] | str = field(default_factory=describe_machine)
+    versions: dict[str, str] = field(default_factory=versions)
+    commit: str = field(default_factory=commit)
 
 
 def describe() -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from lab.ledger import Ledger
 from policylearn.models import Inputs, SubgraphGNN, build_model, complete
@@ -13,6 +13,9 @@ from policylearn.settings import ConfigError, DataConfig, RunConfig, changed
 from policylearn.settings.old_versions import upgraded
 from policylearn.settings.schema import plain
 from policylearn.training import Source, load_source
+from policylearn.wording import hint
+
+Thing = TypeVar("Thing")
 
 
 def settings_of(config: RunConfig) -> dict[str, Any]:
@@ -49,6 +52,14 @@ def selection_of(settings: Mapping[str, Any]) -> Mapping[str, Any]:
 def open_ledger(root: str | Path) -> Ledger:
     """A ledger of runs: records of older versions count where they mean the same."""
     return Ledger(Path(root), read=read_settings)
+
+
+def look_up(kind: str, name: str, known: Mapping[str, Thing]) -> Thing:
+    """What a name stands for, or a `ConfigError` with the nearest known name."""
+    if name not in known:
+        way_out = hint(name, known, f"known are {', '.join(known)}")
+        raise ConfigError(f"there is no {kind} '{name}'; {way_out}")
+    return known[name]
 
 
 _KEPT: dict[str, Source] = {}

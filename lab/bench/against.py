@@ -9,7 +9,6 @@ With ``--keep`` the record goes to results/bench.
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import statistics
@@ -18,13 +17,14 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-import msgspec
+import cyclopts
 
 from lab.bench.record import paired_ratio
-from lab.bench.steps import CASES, PHASES, StepSpec
+from lab.bench.steps import PHASES, StepSpec
 from lab.bench.tables import WORDS
 from lab.bench.worker import Worker
 from lab.provenance import RESULTS
+from policylearn.cli.options import Flag, Words
 from policylearn.wording import markdown_table
 
 USUAL = ("learned-t2", "learned-t5", "random-t2", "full")
@@ -78,29 +78,44 @@ def table(record: dict[str, Any]) -> str:
     return f"{markdown_table(('what', 'old', 'new', 'old over new'), rows)}\n\n{where}"
 
 
-def main() -> None:
-    """Read the options and compare."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("old", type=Path, help="checkout to compare with")
-    parser.add_argument("new", type=Path, help="checkout to look at")
-    parser.add_argument("--dataset", default="zinc")
-    parser.add_argument("--cases", nargs="+", choices=list(CASES), default=list(USUAL))
-    for name, default in (("rounds", 15), ("batch-size", 128), ("layers", 6), ("channels", 64), ("threads", 2)):
-        parser.add_argument(f"--{name}", type=int, default=default)
-    parser.add_argument("--keep", action="store_true", help="keep the record as results/bench/against.json")
-    options = vars(parser.parse_args())
-    both, load = {name: options.pop(name) for name in ("old", "new")}, [os.getloadavg()[0]]
-    cases, keep = options.pop("cases"), options.pop("keep")
-    spec = StepSpec(case=cases[0], contender="ours", phase="train", **options)
-    specs = [msgspec.structs.replace(spec, case=case, phase=phase) for phase in PHASES for case in cases]
-    found = [compare(both, one) for one in specs]
-    load.append(os.getloadavg()[0])
-    print(f"load {load[0]:.1f} before, {load[1]:.1f} after")
+def main(
+    old: Path,
+    new: Path,
+    *,
+    dataset: str = "zinc",
+    cases: Words = USUAL,
+    rounds: int = 15,
+    batch_size: int = 128,
+    layers: int = 6,
+    channels: int = 64,
+    threads: int = 2,
+    keep: Flag = False,
+) -> None:
+    """Compare two checkouts.
+
+    Args:
+        old: checkout to compare with.
+        new: checkout to look at.
+        dataset: of graphs.
+        cases: of the benchmark.
+        rounds: how often each is timed.
+        batch_size: graphs of a batch.
+        layers: of both networks.
+        channels: of both networks.
+        threads: of each process.
+        keep: keep the record as results/bench/against.json.
+    """
+    load, settings = os.getloadavg()[0], dict[str, Any](dataset=dataset, rounds=rounds, batch_size=batch_size)
+    settings |= {"layers": layers, "channels": channels, "threads": threads}
+    specs = [StepSpec(case=case, contender="ours", phase=phase, **settings) for phase in PHASES for case in cases]
+    found = [compare({"old": old, "new": new}, one) for one in specs]
+    loads = [load, os.getloadavg()[0]]
+    print(f"load {loads[0]:.1f} before, {loads[1]:.1f} after")
     if keep:
-        names = {name: revision(path) for name, path in both.items()}
-        record = names | {"settings": options, "load": load, "cases": found}
+        names = {"old": revision(old), "new": revision(new)}
+        record = names | {"settings": settings, "load": loads, "cases": found}
         (RESULTS / "against.json").write_text(json.dumps(record, indent=1) + "\n")
 
 
 if __name__ == "__main__":
-    main()
+    cyclopts.run(main)

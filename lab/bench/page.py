@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 
-from lab.bench import against, table_to_table
+from lab.bench import against
 from lab.bench.record import BenchReport
 from lab.bench.tables import report_markdown
 from lab.pages import replace_between
@@ -15,26 +14,16 @@ from lab.provenance import PROJECT, RESULTS
 PAGE = PROJECT / "docs" / "performance.md"
 
 
-def of_report(text: str) -> str:
-    """The table of a record of ``python -m lab bench``."""
-    return report_markdown(BenchReport.from_json(text))
-
-
-TABLES: dict[str, Callable[[str], str]] = {
-    "against": lambda text: against.table(json.loads(text)),
-    "bench": of_report,
-    "systems": of_report,
-    "table_to_table": lambda text: table_to_table.table(json.loads(text)),
-}
-"""From the text of a record to its table, by the record's name."""
-
-
 def write_page(page: Path = PAGE) -> None:
     """Write the tables of all records into the page."""
-    for name, table in TABLES.items():
-        record = RESULTS / f"{name}.json"
+    texts = {name: (RESULTS / f"{name}.json").read_text() for name in ("against", "bench")}
+    tables = {
+        "against": against.table(json.loads(texts["against"])),
+        "bench": report_markdown(BenchReport.from_json(texts["bench"])),
+    }
+    for name, table in tables.items():
         begin = f"<!-- {name}: made from results/bench/{name}.json -->\n"
-        replace_between(page, begin, f"\n{table(record.read_text())}\n\n", f"<!-- end of {name} -->")
+        replace_between(page, begin, f"\n{table}\n\n", f"<!-- end of {name} -->")
 
 
 if __name__ == "__main__":

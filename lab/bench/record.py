@@ -14,8 +14,8 @@ class Timing(msgspec.Struct, frozen=True):
     """Milliseconds of one contender in one case, a number per round.
 
     Args:
-        case: by name; in a table of systems, a policy's or system's name.
-        contender: of `steps.CONTENDERS`; `system` in a table of systems.
+        case: a name of `steps.CASES`.
+        contender: of `steps.CONTENDERS`.
         ms: of every round; empty if it was not run.
         peak_bytes: most memory that it needed beyond program, data and model; None if that was not measured.
         note: why it was not run; empty if it was.
@@ -29,7 +29,6 @@ class Timing(msgspec.Struct, frozen=True):
     ms: tuple[float, ...] = ()
     peak_bytes: int | None = None
     note: str = ""
-    parameters: int | None = None
 
     @property
     def median(self) -> float:

@@ -15,7 +15,7 @@ from torch_geometric.nn import GINConv, GINEConv, global_mean_pool
 from torch_geometric.utils import scatter, softmax, to_dense_batch
 
 from policylearn.models import Inputs
-from policylearn.nn import Features, NetworkConfig
+from policylearn.nn import MLP, Features, NetworkConfig
 
 
 @dataclass(frozen=True)
@@ -111,10 +111,6 @@ def _mlp(inputs: int, channels: int, track: bool) -> nn.Sequential:
     return nn.Sequential(nn.Linear(inputs, channels), norm, nn.ReLU(), nn.Linear(channels, channels))
 
 
-def _head(channels: int, outputs: int) -> nn.Sequential:
-    return nn.Sequential(nn.Linear(channels, 2 * channels), nn.ReLU(), nn.Linear(2 * channels, outputs))
-
-
 class Network(nn.Module):
     """Node states of replicated copies.
 
@@ -160,10 +156,10 @@ class ReplicatedGNN(nn.Module):
         self.policy, self.tau = policy, tau
         self.picks = picks if policy in ("learned", "random") else 0
         self.prediction = Network(inputs, network, marked=policy != "none", track=True)
-        self.head = _head(network.channels, inputs.outputs)
+        self.head = MLP(network.channels, 2 * network.channels, inputs.outputs)
         if policy == "learned":
             self.selection = Network(inputs, network, marked=True, track=False)
-            self.selector = _head(network.channels, 1)
+            self.selector = MLP(network.channels, 2 * network.channels, 1)
 
     def forward(self, batch: Batch, *, noise: Tensor | None = None, generator: torch.Generator | None = None) -> Tensor:
         """Pick, with Gumbel noise ``(T, N)`` that is drawn if not given, then predict, ``(G, outputs)``."""

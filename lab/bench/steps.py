@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any, Literal
 
 import msgspec
@@ -16,25 +16,20 @@ from torch_geometric.data import Batch
 
 from lab.bench.replicated import ReplicatedGNN
 from lab.provenance import forget_peak, peak
-from lab.reproduce.timing import TrainingSteps
 from lab.settings import policy_model
-from policylearn.data import PackedGraphs, make_batch
+from policylearn.data import make_batch
 from policylearn.data.packed import Array
 from policylearn.fast import accelerate, keep_freed_memory
-from policylearn.models import SYSTEMS, Inputs, calibrate
+from policylearn.models import Inputs, calibrate
 from policylearn.nn import NetworkConfig
 from policylearn.settings import DataConfig, OptimConfig
-from policylearn.settings.run_config import POLICY_LEARN
-from policylearn.training import Source, load_source, make_model, run_config
+from policylearn.training import Source, load_source
 from policylearn.training.evaluation import scored
-from policylearn.training.prepared_data import prepare_data
 
 Phase = Literal["train", "infer"]
 PHASES: tuple[Phase, ...] = ("train", "infer")
 CONTENDERS = ("ours", "plain", "replicated")
 """Our model, the same in plain PyTorch, and the method as it is usually written with PyG."""
-SYSTEM = "system"
-"""The contender where systems are compared, each with its own settings."""
 CASES: dict[str, dict[str, Any]] = {
     "none": {"name": "none"},
     "random-t2": {"name": "random", "picks": 2},
@@ -46,8 +41,6 @@ CASES: dict[str, dict[str, Any]] = {
     "full": {"name": "full"},
 }
 """Settings of the policies; an estimator that is not the default is timed in training alone."""
-NAMES = {"none": "GIN (no marks)", "random": "Random", "learned": "Policy-learn", "full": "Full"}
-"""Of the policies where they stand beside systems."""
 TRIAL_GRAPHS = 8
 """Graphs of the batch on which everything is compiled and the norms' statistics are taken."""
 SHORT = 4.0
@@ -60,9 +53,9 @@ class StepSpec(msgspec.Struct, frozen=True):
     """A step to build.
 
     Args:
-        case: a name of `CASES`, or of a system.
-        contender: one of `CONTENDERS`, or `SYSTEM`.
-        layers: of all networks; a system has its own.
+        case: a name of `CASES`.
+        contender: one of `CONTENDERS`.
+        layers: of all networks.
     """
 
     dataset: str
@@ -76,20 +69,11 @@ class StepSpec(msgspec.Struct, frozen=True):
     channels: int = 64
 
 
-def entrant_names() -> tuple[str, ...]:
-    """The policies, then every other system."""
-    policies = (name for name, selection in CASES.items() if "estimator" not in selection)
-    return (*policies, *(name for name in SYSTEMS if name != POLICY_LEARN))
-
-
-def title_of(case: str, names: Mapping[str, str] | None = None) -> str:
-    """A policy's or system's name for people."""
-    if case not in CASES:
-        return SYSTEMS[case].title
+def title_of(case: str) -> str:
+    """A case for people."""
     selection = CASES[case]
-    name = (names or {}).get(selection["name"], selection["name"])
     picks = f" T={selection['picks']}" if "picks" in selection else ""
-    return ", ".join([name + picks, *([selection["estimator"]] if "estimator" in selection else [])])
+    return ", ".join([selection["name"] + picks, *([selection["estimator"]] if "estimator" in selection else [])])
 
 
 class Steps:
@@ -99,21 +83,16 @@ class Steps:
         torch.set_num_threads(spec.threads)
         torch.manual_seed(0)
         source = load_source(DataConfig(name=spec.dataset))
-        self.model, graphs, self.step = build(spec, source)
-        rows = batch_rows(source, spec.batch_size, spec.rounds)
+        self.model, self.step = build(spec, source)
+        graphs, rows = source.dataset.graphs, batch_rows(source, spec.batch_size, spec.rounds)
         self.batches = [make_batch(graphs, chosen) for chosen in rows]
         smallest = rows[0][np.argsort(graphs.num_nodes[rows[0]], kind="stable")[:TRIAL_GRAPHS]]
         trial = make_batch(graphs, smallest)
         calibrate(self.model, [trial])
         self.model.train(spec.phase == "train")
         self.step(trial)  # compiles what is compiled
-        self.keeps_memory = spec.phase == "train" and spec.contender in ("ours", SYSTEM)
+        self.keeps_memory = spec.phase == "train" and spec.contender == "ours"
         self.is_short = True
-
-    @property
-    def parameters(self) -> int:
-        """Number of weights."""
-        return sum(weight.numel() for weight in self.model.parameters())
 
     def peak_bytes(self) -> int:
         """The most that a step holds beyond program, data and model; Linux alone can tell."""
@@ -146,18 +125,10 @@ def batch_rows(source: Source, size: int, count: int) -> list[Array]:
     return [np.random.default_rng(turn).permutation(train)[:size] for turn in range(count)]
 
 
-def build(spec: StepSpec, source: Source) -> tuple[torch.nn.Module, PackedGraphs, Callable[[Batch], None]]:
-    """A contender's model, the graphs with what it reads, and its step."""
+def build(spec: StepSpec, source: Source) -> tuple[torch.nn.Module, Callable[[Batch], None]]:
+    """A contender's model and its step."""
     task = source.dataset.task
     model: torch.nn.Module
-    if spec.contender == SYSTEM:
-        # those that the dataset has for a policy or a system; a system's own where it has none
-        settings = {"selection": CASES[spec.case]} if spec.case in CASES else {"model": spec.case}
-        config = run_config(spec.dataset, settings)
-        prepared = prepare_data(config, source)
-        model = make_model(config, prepared.inputs)
-        training = TrainingSteps(model, task, config)
-        return model, prepared.dataset.graphs, training.step if spec.phase == "train" else inference(model)
     network = NetworkConfig(layers=spec.layers, channels=spec.channels)
     inputs = Inputs(source.node_features, source.edge_features, outputs=task.outputs)
     selection = CASES[spec.case]
@@ -181,14 +152,8 @@ def build(spec: StepSpec, source: Source) -> tuple[torch.nn.Module, PackedGraphs
         torch.autograd.backward(loss(batch))
         adam.step()
 
-    return model, source.dataset.graphs, step if spec.phase == "train" else inference(model)
-
-
-def inference(model: torch.nn.Module) -> Callable[[Batch], None]:
-    """A pass without gradients, as `predict` makes it."""
-
     def infer(batch: Batch) -> None:
-        with torch.inference_mode():
+        with torch.inference_mode():  # as `predict`
             scored(model, batch)
 
-    return infer
+    return model, step if spec.phase == "train" else infer

@@ -2,36 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from lab.bench.record import BenchReport, Timing, paired_ratio
-from lab.bench.steps import CASES, NAMES, SYSTEM, title_of
-from policylearn.training.presets import preset_names
+from lab.bench.steps import title_of
 from policylearn.wording import markdown_table
 
 MIB = 2**20
 WORDS = {"train": "training step", "infer": "inference"}
-UNIT = "random-t2"
-"""In units of whose time systems are given."""
-UNPUBLISHED = "*"
-"""Marks systems without settings for the dataset."""
 
 
 def report_markdown(report: BenchReport) -> str:
-    """The record as the page and the terminal show it."""
-    return "\n\n".join([where_measured(report), *report_tables(report)])
-
-
-def report_tables(report: BenchReport) -> Iterator[str]:
-    """Times and memory per dataset and phase, or the table of systems."""
-    if any(t.contender == SYSTEM for t in report.timings):
-        unit = f"over {title_of(UNIT, NAMES)}"
-        headings = ("method", "weights", "training step", unit, "peak MiB", "inference", unit, "peak MiB")
-        table = markdown_table(headings, system_rows(report))
-        yield f"ms of processor time per batch, median (quartiles)\n\n{table}"
-        return
-    for dataset, phase in dict.fromkeys((t.dataset, t.phase) for t in report.timings):
-        yield times_table(report, dataset, phase)
+    """The record as the page and the terminal show it: times and memory per dataset and phase."""
+    phases = dict.fromkeys((t.dataset, t.phase) for t in report.timings)
+    return "\n\n".join([where_measured(report), *(times_table(report, *one) for one in phases)])
 
 
 def times_table(report: BenchReport, dataset: str, phase: str) -> str:
@@ -50,20 +32,6 @@ def times_table(report: BenchReport, dataset: str, phase: str) -> str:
     graphs = next(t.graphs for t in report.timings if t.dataset == dataset)
     title = f"{dataset}, {WORDS[phase]}, {graphs} graphs: ms per batch, median (quartiles), and times as long as ours"
     return f"{title}\n\n{markdown_table(headings, rows)}"
-
-
-def system_rows(report: BenchReport) -> Iterator[tuple[str, ...]]:
-    """Times with their quartiles, and in units of the unit's time."""
-    dataset, shipped = report.timings[0].dataset, preset_names()
-    for name in dict.fromkeys(timing.case for timing in report.timings):
-        own = name in CASES or f"{dataset}/{name}" in shipped
-        cells, weights = [], None
-        for phase in WORDS:
-            timing, unit = (report.find(dataset, case, phase, SYSTEM) for case in (name, UNIT))
-            assert timing is not None, f"{name} has no entry for {phase}"
-            weights = weights or timing.parameters
-            cells += [spread(timing), ratio(timing, unit) if unit else "", mebibytes(timing)]
-        yield title_of(name, NAMES) + ("" if own else f" {UNPUBLISHED}"), f"{weights:,}" if weights else "", *cells
 
 
 def where_measured(report: BenchReport) -> str:

@@ -1,7 +1,7 @@
 """A contender in a process of its own, which takes a step when it is asked to.
 
-``python -m lab.bench.worker SPEC`` builds a `StepSpec` and says how many weights it has; then it reads the number of a
-round from each line, and answers with the milliseconds of its step, or with the peak memory of one.
+``python -m lab.bench.worker SPEC`` builds a `StepSpec` and says that it is ready; then it reads the number of a round
+from each line, and answers with the milliseconds of its step, or with the peak memory of one.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def main(spec: StepSpec) -> None:
     """Build, then answer every line."""
     try:
         steps = Steps(spec)
-        print(steps.parameters, flush=True)
+        print(json.dumps("ready"), flush=True)
         for line in sys.stdin:
             turn = int(line)
             print(json.dumps(steps.peak_bytes() if turn == PEAK else steps.milliseconds(turn)), flush=True)

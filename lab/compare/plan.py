@@ -17,46 +17,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from lab.settings import settings_of
+from lab.settings import look_up, settings_of
 from policylearn.models import complete
 from policylearn.settings import ConfigError, RunConfig
 from policylearn.settings.flat import short_hash
 from policylearn.settings.run_config import read_yaml
-from policylearn.settings.schema import merged, nested
+from policylearn.settings.schema import Seed, Settings, merged, nested, put
 from policylearn.training.presets import run_config
-from policylearn.wording import hint
 
-FIELDS = ("reference", "seeds", "recipe", "settings", "data", "variants")
 SHORT_FOR = {"policy": "selection.name", "picks": "selection.picks"}
 """Of the settings of a variant."""
 
 
-@dataclass(frozen=True)
-class Comparison:
-    """What is compared.
+class Comparison(Settings, frozen=True):
+    """What is compared."""
 
-    Args:
-        name: of the file.
-        reference: the variant that all others are compared with.
-        seeds: of the trainings.
-        data: settings of each dataset, by its name.
-        variants: settings of each variant, by its name.
-        recipe: for all variants that have none of their own.
-        settings: for all.
-    """
-
-    name: str
-    reference: str
-    seeds: tuple[int, ...]
-    data: Mapping[str, Mapping[str, Any]]
-    variants: Mapping[str, Mapping[str, Any]]
+    name: str = ""
+    """Of the file."""
+    reference: str = ""
+    """The variant that all others are compared with; the first by default."""
+    seeds: tuple[Seed, ...] = (0,)
+    """Of the trainings."""
+    data: dict[str, dict[str, Any]] = {}
+    """Settings of each dataset, by its name."""
+    variants: dict[str, dict[str, Any]] = {}
+    """Settings of each variant, by its name."""
     recipe: str | None = None
-    settings: Mapping[str, Any] = field(default_factory=dict)
+    """For all variants that have none of their own."""
+    settings: dict[str, Any] = {}
+    """For all."""
 
 
 @dataclass(frozen=True)
@@ -83,37 +76,17 @@ def read_comparison(path: str | Path) -> Comparison:
     """A comparison from its YAML, or a `ConfigError` that names what is wrong."""
     path = Path(path)
     content = read_yaml(path)
-    for key in content:
-        if key not in FIELDS:
-            raise ConfigError(f"{path}: there is no '{key}' in a comparison; {hint(str(key), FIELDS, 'see its docs')}")
-    for key in ("data", "variants"):
-        if not isinstance(content.get(key), dict) or not content[key]:
-            raise ConfigError(f"{path}: '{key}' must map names to settings")
-    seeds = content.get("seeds", 1)
-    chosen = tuple(range(seeds)) if isinstance(seeds, int) else tuple(seeds) if isinstance(seeds, list) else ()
-    if not chosen or not all(isinstance(seed, int) and seed >= 0 for seed in chosen):
-        raise ConfigError(f"{path}: 'seeds' must be a whole number >= 1, or a list of seeds (got {seeds})")
-    variants = {str(name): dict(settings or {}) for name, settings in content["variants"].items()}
-    reference = str(content.get("reference", next(iter(variants))))
-    if reference not in variants:
-        raise ConfigError(f"{path}: the reference '{reference}' is no variant; {hint(reference, variants, '')}")
-    return Comparison(
-        path.stem,
-        reference,
-        chosen,
-        {str(name): dict(settings or {}) for name, settings in content["data"].items()},
-        variants,
-        content.get("recipe"),
-        dict(content.get("settings") or {}),
-    )
-
-
-def check_variant(comparison: Comparison, name: str) -> str:
-    """The name, if a variant has it; else a `ConfigError` that tells which there are."""
-    if name not in comparison.variants:
-        way_out = hint(name, comparison.variants, f"the variants are {', '.join(comparison.variants)}")
-        raise ConfigError(f"there is no variant '{name}' in the comparison {comparison.name}; {way_out}")
-    return name
+    if isinstance(content.get("seeds"), int):
+        content["seeds"] = list(range(content["seeds"]))
+    try:
+        found = put(Comparison(name=path.stem, reference=next(iter(content.get("variants") or ()), "")), content)
+        for key in ("seeds", "data", "variants"):
+            if not getattr(found, key):
+                raise ConfigError(f"'{key}' must not be empty")
+        look_up("variant", found.reference, found.variants)
+    except ConfigError as error:
+        raise ConfigError(f"{path}: {error}") from None
+    return found
 
 
 def jobs_of(comparison: Comparison) -> list[CompareJob]:

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from lab.errors import PairedDifference, Rows, paired_difference
 from lab.marks import edges_of, smallest_rings
-from lab.settings import kept_source, read_settings
+from lab.run_record import RunRecord
+from lab.settings import kept_source, look_up, read_settings
 from policylearn.data import DataError, Dataset
 from policylearn.data.packed import Array
 from policylearn.data.scaffolds import scaffold
@@ -82,10 +81,7 @@ class StrataPlan:
     def read(text: str) -> StrataPlan:
         """Read ``largest_ring:6`` or ``nodes:20,30``; a value that equals a cut belongs below it."""
         name, _, cuts = text.partition(":")
-        if name not in PROPERTIES:
-            raise ConfigError(
-                f"there is no property '{name}'; {hint(name, PROPERTIES, 'give ' + ', '.join(PROPERTIES))}"
-            )
+        look_up("property", name, PROPERTIES)
         try:
             found = tuple(sorted(float(cut) for cut in cuts.split(",")))
         except ValueError:
@@ -102,19 +98,12 @@ class StrataPlan:
 
 @dataclass(frozen=True)
 class PairedRun:
-    """A record, as far as differences between graphs go.
-
-    Args:
-        config: settings, in any version's form.
-        file: beside which the errors of graphs lie.
-    """
+    """A training of a variant on a dataset."""
 
     data: str
     variant: str
     seed: int
-    metric: str
-    config: dict[str, Any]
-    file: Path | None
+    record: RunRecord
 
 
 def stratified(records: Sequence[PairedRun], reference: str, plans: Sequence[StrataPlan]) -> str:
@@ -129,10 +118,10 @@ def stratified(records: Sequence[PairedRun], reference: str, plans: Sequence[Str
             own = [one for one in records if (one.data, one.variant) == (data, variant) and one.seed in base]
             if variant == reference or not own:
                 continue
-            pairs = [(one.file, base[one.seed].file) for one in own]
+            pairs = [(one.record.file, base[one.seed].record.file) for one in own]
             for part in PARTS:
                 for name, chosen in _strata(own, part, plans):
-                    found = paired_difference(own[0].metric, pairs, part, chosen)
+                    found = paired_difference(own[0].record.metric, pairs, part, chosen)
                     if found is not None:
                         rows.append((data, variant, part, name, *_cells(found, len(own))))
     if not rows:
@@ -166,8 +155,8 @@ def _values(config: DataConfig, name: str) -> Array:
     return _COMPUTED[key]
 
 
-def _data_of(record: PairedRun) -> DataConfig:
-    return changed(RunConfig(), {"data": read_settings(record.config)["data"]}).data
+def _data_of(run: PairedRun) -> DataConfig:
+    return changed(RunConfig(), {"data": read_settings(run.record.config)["data"]}).data
 
 
 def _cells(found: PairedDifference, seeds: int) -> tuple[str, ...]:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.stats import t as student
 
 from lab.compare.runner import CompareRecord
 from lab.errors import paired_error, standard_error
+from policylearn.data.packed import Array
 from policylearn.wording import markdown_table
 
 CLEAR = 2.0
@@ -23,34 +25,33 @@ class VariantRow:
     """One variant on one dataset.
 
     Args:
-        data: the dataset.
-        variant: its name.
-        metric: what is measured, on the test part.
-        seeds: how many.
-        mean: of the test metric.
-        error: its standard error.
-        valid: mean of the validation metric.
-        cpu_seconds: mean per training.
-        difference: mean paired difference to the reference, in favour where positive; None for the reference itself.
-        difference_error: its standard error; NaN with fewer than two pairs.
-        pairs: seeds that both have.
-        needed: seeds that would tell a difference of `RESOLVED`; None where that is not known.
-        graph_error: standard error of the difference over the test graphs; None where runs have no errors of graphs.
+        records: one per seed.
+        pairs: each of them whose seed the reference has too, and the reference's; empty for the reference itself.
     """
 
-    data: str
-    variant: str
-    metric: str
-    seeds: int
-    mean: float
-    error: float
-    valid: float
-    cpu_seconds: float
-    difference: float | None
-    difference_error: float
-    pairs: int
-    needed: int | None
-    graph_error: float | None
+    records: Sequence[CompareRecord]
+    pairs: Sequence[tuple[CompareRecord, CompareRecord]]
+
+    @property
+    def gains(self) -> Array:
+        """How much better than the reference it is on the test part, positive for the better, ``(pairs,)``."""
+        sign = 1 if self.records[0].higher_is_better else -1
+        return np.array([sign * (ours.test - theirs.test) for ours, theirs in self.pairs])
+
+    @property
+    def difference(self) -> float | None:
+        """The mean gain; None for the reference itself."""
+        return float(self.gains.mean()) if self.pairs else None
+
+    @property
+    def difference_error(self) -> float:
+        """Its standard error over seeds; NaN with fewer than two pairs."""
+        return standard_error(self.gains)
+
+    @property
+    def graph_error(self) -> float | None:
+        """Its standard error over the test graphs; None where runs have no errors of graphs."""
+        return paired_error(self.records[0].metric, [(ours.file, theirs.file) for ours, theirs in self.pairs])
 
     @property
     def clear(self) -> bool:
@@ -58,49 +59,29 @@ class VariantRow:
 
         The standard error of two or three pairs is itself a guess: Student's t says how far off it may be.
         """
-        from scipy.stats import t
-
-        if self.difference is None or self.pairs < 2:
+        if self.difference is None or len(self.pairs) < 2:
             return False
-        return abs(self.difference) > max(CLEAR, float(t.ppf(0.975, self.pairs - 1))) * self.difference_error
+        errors = max(CLEAR, float(student.ppf(0.975, len(self.pairs) - 1)))
+        return abs(self.difference) > errors * self.difference_error
+
+    @property
+    def needed(self) -> int | None:
+        """Seeds that would tell a difference of `RESOLVED`; None where that is not known."""
+        spread = self.difference_error * math.sqrt(len(self.pairs))
+        return None if math.isnan(spread) else math.ceil((CLEAR * spread / RESOLVED) ** 2)
 
 
 def summarise(records: Sequence[CompareRecord], reference: str) -> list[VariantRow]:
     """A row per dataset and variant, in the order in which they first occur."""
-    rows: list[VariantRow] = []
+    rows = []
     for data in dict.fromkeys(record.data for record in records):
         own = [record for record in records if record.data == data]
         base = {record.seed: record for record in own if record.variant == reference}
-        rows += [
-            _row([record for record in own if record.variant == variant], {} if variant == reference else base)
-            for variant in dict.fromkeys(record.variant for record in own)
-        ]
+        for variant in dict.fromkeys(record.variant for record in own):
+            runs = [record for record in own if record.variant == variant]
+            others = {} if variant == reference else base
+            rows.append(VariantRow(runs, [(run, others[run.seed]) for run in runs if run.seed in others]))
     return rows
-
-
-def _row(records: Sequence[CompareRecord], base: Mapping[int, CompareRecord]) -> VariantRow:
-    first = records[0]
-    values = np.array([record.test for record in records])
-    pairs = [(record, base[record.seed]) for record in records if record.seed in base]
-    sign = 1 if first.higher_is_better else -1
-    gains = np.array([sign * (ours.test - theirs.test) for ours, theirs in pairs])
-    error = standard_error(gains)
-    spread = error * math.sqrt(len(gains))
-    return VariantRow(
-        first.data,
-        first.variant,
-        first.metric,
-        seeds=len(values),
-        mean=float(values.mean()),
-        error=standard_error(values),
-        valid=float(np.mean([record.valid for record in records])),
-        cpu_seconds=float(np.mean([record.cpu_seconds for record in records])),
-        difference=float(gains.mean()) if pairs else None,
-        difference_error=error,
-        pairs=len(pairs),
-        needed=None if math.isnan(spread) else math.ceil((CLEAR * spread / RESOLVED) ** 2),
-        graph_error=paired_error(first.metric, [(ours.file, theirs.file) for ours, theirs in pairs]),
-    )
 
 
 def to_markdown(rows: Sequence[VariantRow], reference: str) -> str:
@@ -110,26 +91,27 @@ def to_markdown(rows: Sequence[VariantRow], reference: str) -> str:
         f"seeds to tell {RESOLVED:g}", "processor s",
     ]  # fmt: skip
     cells = [_cells(row) for row in rows]
-    if any(row.graph_error is not None for row in rows):
+    errors = [row.graph_error for row in rows]
+    if any(error is not None for error in errors):
         headings.append("over graphs")
-        for row, own in zip(rows, cells, strict=True):
-            own.append("" if row.graph_error is None else f"± {row.graph_error:.4f}")
+        for own, error in zip(cells, errors, strict=True):
+            own.append("" if error is None else f"± {error:.4f}")
     return markdown_table(headings, cells)
 
 
 def _cells(row: VariantRow) -> list[str]:
-    difference = "" if row.difference is None else f"{row.difference:+.4f}{_error(row.difference_error)} ({row.pairs})"
-    clear = "" if row.difference is None else ("yes" if row.clear else "no")
+    first, tests = row.records[0], np.array([record.test for record in row.records])
+    gain = "" if row.difference is None else f"{row.difference:+.4f}{_error(row.difference_error)} ({len(row.pairs)})"
     return [
-        row.data,
-        row.variant,
-        str(row.seeds),
-        f"{row.mean:.4f}{_error(row.error)} {row.metric}",
-        f"{row.valid:.4f}",
-        difference,
-        clear,
+        first.data,
+        first.variant,
+        str(len(tests)),
+        f"{tests.mean():.4f}{_error(standard_error(tests))} {first.metric}",
+        f"{np.mean([record.valid for record in row.records]):.4f}",
+        gain,
+        "" if row.difference is None else ("yes" if row.clear else "no"),
         "" if row.needed is None else str(row.needed),
-        f"{row.cpu_seconds:.0f}",
+        f"{np.mean([record.cpu_seconds for record in row.records]):.0f}",
     ]
 
 

@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from lab.ledger import read_content
+from lab.compare.runner import CompareRecord
+from lab.ledger import read_record
 from lab.reproduce.declaration import Cell, Experiment, Table
 from lab.reproduce.records import Record, fields_of
+from lab.run_record import RunRecord
 from lab.settings import read_settings, selection_of
 from policylearn.settings.flat import short_hash
 
 FOLDER = "compare"
 """Below the results; ``python -m lab compare`` puts its records there."""
 COMPARE = "python -m lab compare"
-SAME = (
-    "metric", "higher_is_better", "valid", "test", "parameters", "dataset", "machine", "versions", "commit",
-)  # fmt: skip
-"""Fields that records of comparisons have too."""
 
 
 def take_over(root: Path, tables: Sequence[Table]) -> list[Record]:
@@ -26,14 +25,12 @@ def take_over(root: Path, tables: Sequence[Table]) -> list[Record]:
     cells = cells_by_experiment(tables)
     found: dict[tuple[str, str], Record] = {}
     for path in sorted((root / FOLDER).glob("*/*/*.json")):
-        if path.name.startswith("."):
-            continue
-        content = read_content(path)
-        content["config"] = read_settings(content["config"])
-        cell = cells.get(experiment_of(content["config"]))
+        record = read_record(path, CompareRecord)
+        settings = read_settings(record.config)
+        cell = cells.get(experiment_of(settings))
         if cell is not None:
-            kind = short_hash(content["config"]), content["dataset"]["fingerprint"]
-            found.setdefault(kind, record_of(content, cell, path))
+            kind = short_hash(settings), record.dataset["fingerprint"]
+            found.setdefault(kind, record_of(record, cell, settings))
     return list(found.values())
 
 
@@ -54,19 +51,17 @@ def experiment_of(settings: dict[str, Any]) -> Experiment:
     return Experiment(data, policy["name"], policy.get("picks", 0))
 
 
-def record_of(content: dict[str, Any], cell: Cell, path: Path) -> Record:
-    """A record of a comparison as one of a cell; the first ones were kept without a curve."""
+def record_of(record: CompareRecord, cell: Cell, settings: dict[str, Any]) -> Record:
+    """A record of a comparison as one of a cell, with its settings in today's form."""
+    assert record.file is not None, "it was read"
+    shared = {one.name: getattr(record, one.name) for one in fields(RunRecord) if one.name != "config"}
     return Record(
-        number=content["seed"],
-        epochs=content["epochs"],
+        number=record.seed,
         schedule=None,
-        best_epoch=content["best_epoch"],
         reported="valid",
-        curve=content.get("curve", {}),
-        seconds=content["cpu_seconds"],
+        seconds=record.cpu_seconds,
         finished="",
-        command=f"{COMPARE} lab/comparisons/{path.parents[1].name}.yaml",
-        file=path,
-        **fields_of(cell, content["config"]),
-        **{key: content[key] for key in SAME},
+        command=f"{COMPARE} lab/comparisons/{record.file.parents[1].name}.yaml",
+        **fields_of(cell, settings),
+        **shared,
     )

@@ -9,7 +9,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
-from lab.reproduce.declaration import ABSENT, Cell, Repeat, Table
+from lab.reproduce.declaration import ABSENT, Cell, Table
 from lab.reproduce.wish import Wish
 from lab.settings import settings_of
 from policylearn.models import complete
@@ -111,19 +111,15 @@ def jobs_of(cell: Cell, wish: Wish, estimator: str | None, taken: set[str]) -> I
         config = candidate
         taken.add(key)
     protocol = cell.column.protocol
+    varied = "data.fold" if protocol.repeat == "fold" else "fit.seed"
     for number in repeats(protocol.count, wish, protocol.repeat):
-        yield Job(cell, number, repeated(config, protocol.repeat, number), schedule)
+        yield Job(cell, number, with_setting(config, varied, number), schedule)
 
 
 def is_of_run(key: str) -> bool:
     """Whether every run has a setting, whatever its model."""
     group = key.split(".")[0]
     return group in RunConfig.__struct_fields__ and group != "system"
-
-
-def repeated(config: RunConfig, kind: Repeat, number: int) -> RunConfig:
-    """The configuration of one seed, fold or round."""
-    return with_setting(config, "data.fold" if kind == "fold" else "fit.seed", number)
 
 
 def repeats(count: int, wish: Wish, kind: str) -> Sequence[int]:
@@ -145,21 +141,16 @@ def shortened(paper: RunConfig, wish: Wish) -> tuple[RunConfig, str | None]:
     if wish.epochs < 1:
         raise ValueError(f"--epochs must be >= 1 (got {wish.epochs})")
     config, share = with_setting(paper, "fit.epochs", wish.epochs), wish.epochs / paper.fit.epochs
-
-    def scaled(epochs: int) -> int:
-        return max(1, round(epochs * share))
-
-    optim = paper.optim
-    by_milestones = optim.schedule == "milestones"
+    by_milestones = paper.optim.schedule == "milestones"
     key = "optim.milestones" if by_milestones else "optim.decay_every"
-    if share >= 1 or key in wish.settings or not (by_milestones or optim.decay_every):
+    before = paper.optim.milestones if by_milestones else (paper.optim.decay_every,)
+    if share >= 1 or key in wish.settings or not any(before):
         return config, None
-    if by_milestones:
-        epochs = list(map(scaled, optim.milestones))
-        told = f"at epochs {epochs} instead of {list(optim.milestones)}"
-        return with_setting(config, key, epochs), f"learning rate decayed {told}, in proportion to the epochs"
-    told = f"every {scaled(optim.decay_every)} epochs instead of {optim.decay_every}"
-    shorter = with_setting(config, key, scaled(optim.decay_every))
+    after = [max(1, round(epochs * share)) for epochs in before]
+    told = f"at epochs {after} instead of {list(before)}"
+    if not by_milestones:
+        told = f"every {after[0]} epochs instead of {before[0]}"
+    shorter = with_setting(config, key, after if by_milestones else after[0])
     return shorter, f"learning rate decayed {told}, in proportion to the epochs"
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from lab.ledger import Ledger, read_record
 from lab.reproduce.declaration import Cell, Experiment, Repeat
 from lab.reproduce.plan import ESTIMATOR, REPEATED, Job
+from lab.run_record import RunRecord
 from lab.settings import read_settings, selection_of, settings_of
 from policylearn.settings.flat import differences
 
@@ -20,21 +21,16 @@ SHOWN_APART = (*REPEATED, "fit.epochs", ESTIMATOR, "selection.mode")
 """Settings that have fields of their own in a record."""
 
 
-@dataclass(frozen=True)
-class Record:
-    """One run, with all that is needed to judge and to repeat it.
+@dataclass(frozen=True, kw_only=True)
+class Record(RunRecord):
+    """One run, with all that is needed to judge and to repeat it; its configuration is in today's form.
 
     Args:
         table: of the cell for which it was run; other tables may show it too.
-        config: the whole configuration, in today's form.
         changed: settings in which it departs from the paper's, by dotted name.
         schedule: how the learning rate's steps were fitted to fewer epochs; None where they were not.
-        best_epoch: by validation, counted from 0; None for times.
-        test: there, or the milliseconds.
         reported: the part whose curve a k-fold protocol reports.
-        curve: per epoch ``epoch``, ``loss``, ``valid`` and, where it was looked at, ``test``.
         seconds: of the training over all sessions.
-        file: where it was read from; not written.
     """
 
     experiment: Experiment
@@ -43,29 +39,15 @@ class Record:
     table: str
     row: str
     column: str
-    config: dict[str, Any]
     changed: dict[str, Any]
     mode: str | None
     estimator: str | None
-    epochs: int
     paper_epochs: int
     schedule: str | None
-    metric: str
-    higher_is_better: bool
-    best_epoch: int | None
-    valid: float | None
-    test: float
     reported: str
-    curve: dict[str, list[float]]
     seconds: float
-    parameters: dict[str, int]
-    dataset: dict[str, Any]
-    machine: dict[str, Any]
-    versions: dict[str, str]
-    commit: str
     finished: str
     command: str
-    file: Path | None = field(default=None, compare=False)
 
 
 def upgrade(content: dict[str, Any]) -> dict[str, Any]:
@@ -96,7 +78,7 @@ def fields_of(cell: Cell, settings: dict[str, Any]) -> dict[str, Any]:
 def load_records(ledger: Ledger) -> list[Record]:
     """All records, in the order of their paths."""
     paths = sorted(path for path in ledger.root.glob("*/*/*.json") if NAMES.fullmatch(path.name))
-    return [replace(read_record(path, Record, upgrade), file=path) for path in paths]
+    return [read_record(path, Record, upgrade) for path in paths]
 
 
 def run_folder(ledger: Ledger, job: Job) -> Path:

@@ -11,12 +11,12 @@ from typing import Any
 import lightning
 
 from lab.errors import save_errors
-from lab.ledger import JobOutcome, Ledger, read_curve, run_jobs
-from lab.provenance import commit, describe_machine, versions
+from lab.ledger import JobOutcome, Ledger, run_jobs
 from lab.reproduce.plan import Job, command_of
 from lab.reproduce.records import Record, fields_of, run_folder
 from lab.reproduce.timing import measure_ms
 from lab.reproduce.unfinished import continue_copy, remove_copy
+from lab.run_record import read_curve
 from lab.settings import kept_source
 from policylearn.settings.run_files import HISTORY
 from policylearn.training import Source, fit, load_run
@@ -58,29 +58,39 @@ def perform(job: Job, source: Source, ledger: Ledger, callbacks: Sequence[lightn
     if measure != "metric":
         started = time.perf_counter()
         value = measure_ms(job.config, source, measure)
-        nothing: dict[str, Any] = {"best_epoch": None, "valid": None, "parameters": {}}
-        figures = nothing | {"test": value, "seconds": time.perf_counter() - started}
-        return record_of(job, figures, describe_dataset(source.dataset), versions(), "test", {})
+        return record_of(
+            job,
+            best_epoch=None,
+            valid=None,
+            test=value,
+            seconds=round(time.perf_counter() - started, 3),
+            parameters={},
+            dataset=describe_dataset(source.dataset),
+            reported="test",
+        )
     parts = parts_of(source.dataset.splits) if job.cell.column.protocol.repeat == "fold" else ("valid",)
     fold, folder = job.config.data.fold or 0, run_folder(ledger, job)
     done = fit(job.config, source, folder, fold=fold, resume=True, callbacks=callbacks, every_epoch=parts)
     run = load_run(folder)
-    curve = read_curve(folder / HISTORY)
-    record = record_of(job, done.metrics, run.facts.dataset, run.facts.versions, parts[-1], curve)
+    record = record_of(
+        job,
+        best_epoch=done.metrics["best_epoch"] - 1,  # records have counted from 0 from the start
+        valid=done.metrics["valid"],
+        test=done.metrics["test"],
+        seconds=round(done.metrics["seconds"], 3),
+        parameters=done.metrics["parameters"],
+        dataset=run.facts.dataset,
+        versions=run.facts.versions,
+        reported=parts[-1],
+        curve=read_curve(folder / HISTORY),
+    )
     save_errors(ledger.path(job), source.dataset.task, done)
     shutil.rmtree(folder / CHECKPOINTS, ignore_errors=True)  # several times the weights, and of no more use
     return record
 
 
-def record_of(
-    job: Job,
-    figures: dict[str, Any],
-    dataset: dict[str, Any],
-    versions: dict[str, str],
-    reported: str,
-    curve: dict[str, list[float]],
-) -> Record:
-    """A job's record."""
+def record_of(job: Job, **found: Any) -> Record:
+    """A job's record with what was found."""
     of_cell, column = fields_of(job.cell, job.settings), job.cell.column
     if job.schedule:  # it says what was changed
         for key in ("optim.decay_every", "optim.milestones"):
@@ -91,18 +101,8 @@ def record_of(
         schedule=job.schedule,
         metric=column.metric,
         higher_is_better=column.higher_is_better,
-        best_epoch=None if figures["best_epoch"] is None else figures["best_epoch"] - 1,
-        valid=figures["valid"],
-        test=figures["test"],
-        reported=reported,
-        curve=curve,
-        seconds=round(figures["seconds"], 3),
-        parameters=figures["parameters"],
-        dataset=dataset,
-        machine=describe_machine(),
-        versions=versions,
-        commit=commit(),
         finished=datetime.now(UTC).isoformat(timespec="seconds"),
         command=command_of(job.cell, job.settings, [job.repeat]),
         **of_cell,
+        **found,
     )

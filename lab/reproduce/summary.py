@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from lab.compare.strata import PairedRun
-from lab.errors import has_errors, paired_error
+from lab.errors import has_errors, paired_error, standard_error
 from lab.reproduce.declaration import Cell, Experiment, Table
 from lab.reproduce.plan import REPEATED, choose
 from lab.reproduce.records import Record
@@ -158,7 +158,7 @@ def paired_runs(table: Table, wish: Wish, groups: Groups) -> list[PairedRun]:
         trainings = [training for own, training, _ in found if own == column]
         most = max(trainings, key=trainings.count)
         runs += [
-            PairedRun(column, method, one.number, one.metric, one.config, one.file)
+            PairedRun(column, method, one.number, one)
             for (own, training, method), group in found.items()
             if (own, training) == (column, most)
             for one in group.records
@@ -166,10 +166,8 @@ def paired_runs(table: Table, wish: Wish, groups: Groups) -> list[PairedRun]:
     return runs
 
 
-def verdict(cell: Cell, group: RunGroup | None) -> str:
+def verdict(cell: Cell, group: RunGroup) -> str:
     """What came of a cell, in a few words."""
-    if group is None:
-        return "needs data" if cell.column.needs else "not run"
     if cell.column.measure != "metric":
         return "another machine"
     compared, protocol = compare(cell, group), cell.column.protocol
@@ -213,10 +211,7 @@ def difference(ours: RunGroup, theirs: RunGroup) -> Difference:
     """How much better ours is than theirs."""
     sign = 1.0 if ours.first.higher_is_better else -1.0
     both = (ours, theirs)
-    few = min(len(group.values) for group in both) < 2
-    variances = [math.nan if few else float(np.var(one.values, ddof=1)) / len(one.values) for one in both]
+    error = math.hypot(*(standard_error(np.array(one.values)) for one in both))
     files = [{record.number: record.file for record in group.records} for group in both]
     pairs = [(files[0][number], files[1][number]) for number in files[0].keys() & files[1].keys()]
-    return Difference(
-        sign * (ours.mean - theirs.mean), math.sqrt(sum(variances)), paired_error(ours.first.metric, pairs)
-    )
+    return Difference(sign * (ours.mean - theirs.mean), error, paired_error(ours.first.metric, pairs))

@@ -9,9 +9,9 @@ lab/comparisons/kept.yaml`` then trains on them.
 from __future__ import annotations
 
 import random
-import sys
 from pathlib import Path
 
+import cyclopts
 import pandas as pd
 from rdkit import Chem
 from rdkit.Chem.Scaffolds import MurckoScaffold
@@ -61,4 +61,4 @@ def main(splits: Path, folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), Path(sys.argv[2]))
+    cyclopts.run(main)

@@ -7,11 +7,11 @@ seed. The split says train, val or test, which policylearn and chemprop both und
 
 from __future__ import annotations
 
-import argparse
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+import cyclopts
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
@@ -85,13 +85,8 @@ def split_text(table: SplitTable, seed: int) -> str:
 def read_freesolv(seed: int) -> tuple[pd.DataFrame, Parts]:
     """FreeSolv in the order of its file, and a random split: 514 rows to train, 64 to choose, 64 to report."""
     rows = read_rows(data_root() / "tables" / "freesolv.csv")[["smiles", "expt"]]
-    return rows, random_parts(len(rows), seed)
-
-
-def random_parts(rows: int, seed: int) -> Parts:
-    """A random split, a tenth each to validate and to test."""
-    order, tenth = np.random.default_rng(seed).permutation(rows), rows // 10
-    return {"val": order[:tenth], "test": order[tenth : 2 * tenth], "train": order[2 * tenth :]}
+    order, tenth = np.random.default_rng(seed).permutation(len(rows)), len(rows) // 10
+    return rows, {"val": order[:tenth], "test": order[tenth : 2 * tenth], "train": order[2 * tenth :]}
 
 
 def read_packed(table: SplitTable) -> tuple[pd.DataFrame, Parts]:
@@ -117,15 +112,12 @@ def split_words(parts: Parts, rows: int) -> list[str]:
     return [str(word) for word in words[np.argsort(order)]]
 
 
-def main() -> None:
-    """Write every file."""
-    parser = argparse.ArgumentParser(prog="python -m lab.tables.splits", description=__doc__)
-    parser.add_argument("folder", type=Path, help="where the files go")
-    folder = parser.parse_args().folder
+def main(folder: Path) -> None:
+    """Write every file into a folder."""
     for table in TABLES.values():
         for seed in range(table.seeds):
             print(split_file(folder, table, seed))
 
 
 if __name__ == "__main__":
-    main()
+    cyclopts.run(main)

@@ -11,17 +11,18 @@ what makes a split hard for all.
 
 from __future__ import annotations
 
-import argparse
 import json
 from collections.abc import Iterable
 from pathlib import Path
 
+import cyclopts
 import pandas as pd
 
 from lab.provenance import PROJECT
 from lab.tables.splits import TABLES, SplitTable
 from policylearn.wording import markdown_table
 
+RECORDS = PROJECT / "results" / "peers"
 FIELDS = ["peer", "seed", "test", "cpu_seconds"]
 
 
@@ -73,17 +74,18 @@ def markdown(table: SplitTable, seeds: list[int], methods: pd.DataFrame, against
     return f"{title}\n\n{markdown_table(headings, rows)}\n"
 
 
-def main() -> None:
-    """Print every table that has runs, and the mean rank over the tables where all methods have been run."""
-    parser = argparse.ArgumentParser(prog="python -m lab.tables.summary", description=__doc__.partition("\n")[0])
-    parser.add_argument("folders", nargs="*", type=Path, default=[PROJECT / "results" / "peers"])
-    parser.add_argument("--against", default="chemprop", help="method that the others are compared with, seed by seed")
-    given = parser.parse_args()
+def main(*folders: Path, against: str = "chemprop") -> None:
+    """Print every table that has runs, and the mean rank over the tables where all methods have been run.
+
+    Args:
+        folders: of the records; results/peers by default.
+        against: method that the others are compared with, seed by seed.
+    """
     ranks = {}
     for name, table in TABLES.items():
-        seeds, methods = compare(table, read(given.folders, name), given.against)
+        seeds, methods = compare(table, read(folders or [RECORDS], name), against)
         ranks[name] = methods["rank"]
-        print(markdown(table, seeds, methods, given.against) if seeds else f"**{name}**: no seed has every method\n")
+        print(markdown(table, seeds, methods, against) if seeds else f"**{name}**: no seed has every method\n")
     whole = pd.DataFrame(ranks).dropna(axis=1)  # tables with every method
     if not whole.empty:
         means = ", ".join(f"{peer} {rank:.2f}" for peer, rank in whole.mean(axis=1).sort_values().items())
@@ -91,4 +93,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    cyclopts.run(main)

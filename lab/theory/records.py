@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean, stdev
-from typing import Any
 
 from lab.ledger import Ledger, LedgerError, read_record, run_jobs
-from lab.provenance import commit, describe_machine, versions
+from lab.provenance import Provenance, commit
 from policylearn.demo.learning import METHODS, Evaluation, LearningConfig, LearningMethod, first_settled, learn
 from policylearn.wording import markdown_table
 
@@ -27,16 +26,11 @@ HEADINGS = (
 
 
 @dataclass(frozen=True)
-class LearningRecord:
+class LearningRecord(Provenance):
     """One run: what was asked for, its evaluations in the order of steps, and with what they were made."""
 
     config: LearningConfig
     curve: tuple[Evaluation, ...]
-    machine: dict[str, Any] | str = field(default_factory=describe_machine)
-    """One line in records of version 0.1."""
-    versions: dict[str, str] = field(default_factory=versions)
-    commit: str | None = field(default_factory=commit)
-    """None in records of version 0.1 that were made outside a checkout."""
 
     @property
     def reached(self) -> Evaluation | None:

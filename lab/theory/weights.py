@@ -21,7 +21,6 @@ from lab.settings import policy_model
 from policylearn.bags import Graphs, mark_nodes
 from policylearn.models import Inputs, SubgraphGNN
 from policylearn.nn import (
-    GIN,
     MLP,
     CopyPool,
     Features,
@@ -79,13 +78,6 @@ def load_covering_weights(policy: object) -> LearnedPolicy:
         policy: learned, with GIN layers without norms, at least two channels and slots pooled by mean or sum.
     """
     assert isinstance(policy, LearnedPolicy), "other policies have no selection network"
-    floods = [module for module in policy.modules() if isinstance(module, GIN)]
-    plain = floods and all(isinstance(layer.norm, NoNorm) and layer.lin1.out_features >= 2 for layer in floods)
-    if not plain or policy.pool.how == "min":
-        raise ValueError(
-            "covering weights need a policy with GIN layers of >= 2 channels and norm 'none', whose slots are pooled by"
-            f" mean or sum (got {policy}); build it with covering_policy"
-        )
     weights = zeros_like(policy)
     for name in [name.removesuffix(".eps") for name in weights if name.endswith("marks.conv.eps")]:
         # min(1, own + neighbours) in channel 0, as relu(x) - relu(x - 1)
@@ -127,8 +119,6 @@ def degree_aware_policy(threshold: int, picks: int, *, mask_selected: bool = Tru
         picks: T, the number m of nodes of larger degree; beyond it all nodes score alike.
         mask_selected: whether the policy itself bars picked nodes; the weights do not need it.
     """
-    if threshold < 0:
-        raise ValueError(f"'threshold' must be >= 0 (got {threshold}); every node has a larger degree than that")
     encoder, selector = two_streams(Features(), CHANNELS, DEGREE_LAYERS), MLP(CHANNELS, CHANNELS, 1)
     policy = LearnedPolicy(
         encoder, selector, picks=picks, mask_selected=mask_selected, add_graph_mean=False, pooling=CopyPool("min")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from lab.bench.run import BATCH_SIZES, QUICK_CASES, BenchSettings, run_bench
+from lab.bench.run import QUICK_CASES, BenchSettings, run_bench
 from lab.bench.tables import report_markdown
 from lab.verbs import verb
 from policylearn.cli.options import Flag, GivenWords, OutputPath
@@ -34,16 +34,14 @@ def bench(
 
     Args:
         of_run: what is measured, and how.
-        quick: ZINC alone, at most two rounds, no memory; three minutes on two cores.
+        quick: fewer cases, at most two rounds, no memory; three minutes on two cores.
         output: folder of the JSON.
         words: what was typed.
     """
     settings = of_run or BenchSettings()
-    usual = ("zinc",) if quick or settings.systems else tuple(BATCH_SIZES)
-    settings = replace(settings, datasets=settings.datasets or usual)
     if quick:
-        cases = settings.cases or (() if settings.systems else QUICK_CASES)
-        settings = replace(settings, rounds=min(settings.rounds, 2), memory=False, cases=cases)
+        cases = settings.cases or QUICK_CASES
+        settings = replace(settings, cases=cases, rounds=min(settings.rounds, 2), memory=False)
     console = Console(stderr=True)
     if os.getloadavg()[0] > BUSY:
         load = f"{os.getloadavg()[0]:.1f}"
@@ -52,7 +50,7 @@ def bench(
         bar = add_bar(progress, "measuring", 1.0)
         command = f"python -m lab {shlex.join(words)}"
         record = run_bench(settings, command, lambda title, done: progress.update(bar, figures=title, completed=done))
-    path = output / f"{'systems' if settings.systems else 'bench-quick' if quick else 'bench'}.json"
+    path = output / f"{'bench-quick' if quick else 'bench'}.json"
     write_text(path, record.to_json())
     say(f"{report_markdown(record)}\n\n{path}")
     return 0

@@ -6,10 +6,12 @@ from pathlib import Path
 
 from rich.console import Console
 
-from lab.compare.plan import check_variant, jobs_of, read_comparison
-from lab.compare.runner import load_records, run_comparison
+from lab.compare.plan import CompareJob, jobs_of, read_comparison
+from lab.compare.runner import CompareRecord, load_records, perform
 from lab.compare.strata import PairedRun, StrataPlan, stratified
 from lab.compare.summary import summarise, to_markdown
+from lab.ledger import run_jobs
+from lab.settings import look_up, open_ledger
 from lab.training_bars import training_bars
 from lab.verbs import verb
 from policylearn.cli.options import Flag, Output, Words
@@ -42,18 +44,18 @@ def compare(
             'nodes:20,30' twice. Properties: nodes, degree, rings, largest_ring, scaffold_seen, target.
     """
     chosen = read_comparison(comparison)
-    base = check_variant(chosen, against or chosen.reference)
+    base = against or chosen.reference
+    look_up("variant", base, chosen.variants)
     folder = output or Path("results/compare") / chosen.name
     console = Console(stderr=True)
     if not report:
-        with training_bars("trainings", len(jobs_of(chosen)), console) as (epoch_bar, advance):
-            run_comparison(
-                chosen,
-                folder,
-                runs / chosen.name,
-                callbacks_of=lambda job: epoch_bar(job.record, ""),
-                after=lambda _job: advance(),
-            )
+        jobs, ledger = jobs_of(chosen), open_ledger(folder)
+        with training_bars("trainings", len(jobs), console) as (epoch_bar, advance):
+
+            def train(job: CompareJob) -> CompareRecord:
+                return perform(job, runs / chosen.name, epoch_bar(job.record, ""), ledger)
+
+            run_jobs(ledger, jobs, train, after=lambda _job: advance())
     records = load_records(folder)
     if not records:
         say(f"{folder}: there is no record yet; run without --report first", console)
@@ -61,6 +63,6 @@ def compare(
     write_text(folder / "summary.md", to_markdown(summarise(records, chosen.reference), chosen.reference) + "\n")
     say(to_markdown(summarise(records, base), base))
     if strata:
-        paired = [PairedRun(one.data, one.variant, one.seed, one.metric, one.config, one.file) for one in records]
+        paired = [PairedRun(one.data, one.variant, one.seed, one) for one in records]
         say("\n" + stratified(paired, base, [StrataPlan.read(one) for one in strata]))
     return 0

@@ -16,12 +16,12 @@ from lab.reproduce.runner import run_table
 from lab.reproduce.summary import group_records, paired_runs
 from lab.reproduce.tables import TABLES
 from lab.reproduce.wish import Wish
-from lab.settings import open_ledger
+from lab.settings import look_up, open_ledger
 from lab.training_bars import training_bars
 from lab.verbs import verb
 from policylearn.cli.options import Flag, Words
 from policylearn.cli.printing import say
-from policylearn.wording import hint, markdown_table
+from policylearn.wording import markdown_table
 
 
 @verb("reproduce")
@@ -63,12 +63,8 @@ def reproduce(
 
 
 def find_table(name: str, tables: tuple[Table, ...]) -> Table:
-    """A table by its name, or an error with the nearest one."""
-    known = {table.name: table for table in tables}
-    if name not in known:
-        way_out = hint(name, known, f"the tables are {', '.join(known)}")
-        raise ValueError(f"there is no table '{name}'; {way_out}")
-    return known[name]
+    """A table by its name."""
+    return look_up("table", name, {table.name: table for table in tables})
 
 
 def list_tables(ledger: Ledger) -> int:

@@ -74,28 +74,28 @@ def sweep(
     folder = output or Path("runs") / f"sweep-{default_folder(config).name}"
     console = Console(stderr=True)
     for key in config.grid:
-        if not any(key in combination for combination in grid):
+        if not any(f"{key}=" in name for name in grid):
             say(f"'{key}' has no effect with this estimator: left out of the grid", console)
     with console.status(f"loading {config.data.name}"):
         source = load_source(config.data)
     task, ledger = source.dataset.task, Ledger(folder)
-    jobs = []
-    for values in grid:
-        own = apply(config, values)
-        jobs.append(Trial(label(values), own, settings_of(own) | {"fingerprint": source.dataset.fingerprint}))
+    of_data = {"fingerprint": source.dataset.fingerprint}
+    jobs = [Trial(name, own, settings_of(own) | of_data) for name, own in grid.items()]
+    missing = [trial for trial in jobs if ledger.find(trial) is None][:trials]
     say(f"{len(jobs)} combinations of {', '.join(config.grid)}; folder {folder}", console)
-    with training_bars("trials", len(jobs), console) as (epoch_bar, advance):
+    with training_bars("trials", len(missing), console) as (epoch_bar, advance):
 
         def bars_of(title: str) -> list[TrainingBar]:
             return epoch_bar(title, task.metric)
 
         def perform(trial: Trial) -> dict[str, Any]:
-            place, metrics = folder / trial.record, dict[str, Any]()
+            metrics = dict[str, Any]()
             with suppress(DivergedError):  # it has no metrics
+                place = folder / trial.record
                 metrics = train(trial.config, source, place, resume=True, callbacks_of=bars_of).metrics
             return {"config": trial.settings, "valid": metrics.get("valid"), "test": metrics.get("test")}
 
-        run_jobs(ledger, jobs, perform, most=trials, wait=True, after=lambda _trial: advance())
+        run_jobs(ledger, missing, perform, wait=True, after=lambda _trial: advance())
     found = [(trial, read_content(path)) for trial in jobs if (path := ledger.find(trial)) is not None]
     say(f"{config.data.name}, {label_of(config)}: {len(found)} of {len(jobs)} done\n")
     scored = [(trial, record) for trial, record in found if math.isfinite(record["valid"] or math.nan)]
@@ -125,8 +125,8 @@ class Trial:
         return f"trials/{self.label}-{short_hash(self.settings)}"
 
 
-def combinations(config: RunConfig) -> list[dict[str, Any]]:
-    """Every combination of the grid, without settings that its estimator does not have."""
+def combinations(config: RunConfig) -> dict[str, RunConfig]:
+    """The settings of every combination of the grid by its label, without those that its estimator does not have."""
     if not config.grid:
         raise ConfigError(
             "there is nothing to sweep over: the configuration has no grid; add one,"
@@ -137,20 +137,14 @@ def combinations(config: RunConfig) -> list[dict[str, Any]]:
             raise ConfigError(f"the grid's '{key}' must hold plain values, at least one (got {values!r})")
     usual = selection_of(settings_of(config)).get("estimator")
     own = {name: {f"selection.{field}" for field in kind.__struct_fields__} for name, kind in ESTIMATORS.items()}
-    found: dict[str, dict[str, Any]] = {}
+    found = {}
     for product in itertools.product(*config.grid.values()):
         whole = dict(zip(config.grid, product, strict=True))
         estimator = whole.get("selection.estimator", usual)
         others = set().union(*own.values()) - own[str(estimator)] if estimator else set()
         chosen = {key: value for key, value in whole.items() if key not in others}
-        found[label(chosen)] = chosen
-        apply(config, chosen)  # says what is wrong before hours are spent
-    return list(found.values())
-
-
-def apply(config: RunConfig, combination: Mapping[str, Any]) -> RunConfig:
-    """The configuration of one trial, which has no grid any more."""
-    return complete(changed(config.replace(grid={}), nested(dict(combination)), "the grid"))
+        found[label(chosen)] = complete(changed(config.replace(grid={}), nested(chosen), "the grid"))
+    return found
 
 
 def label(combination: Mapping[str, Any]) -> str:

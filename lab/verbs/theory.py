@@ -9,10 +9,12 @@ from typing import Annotated
 from cyclopts import Parameter
 from rich.console import Console
 
+from lab.settings import look_up
 from lab.theory.checks import CHECKS, check_table
 from lab.theory.checks.record import braces
 from lab.theory.curves import draw_curves
-from lab.theory.records import LearningRecord, learning_table, load_records, run_all, runs_of
+from lab.theory.records import LearningRecord, learning_table, load_records, run_all
+from lab.theory.systems.families import FAMILIES
 from lab.theory.systems.measure import all_configs
 from lab.theory.systems.records import expressivity_table, measure_all
 from lab.theory.wl import UNMARKED, marked_copies, refine
@@ -31,10 +33,8 @@ def check(*, only: Words = ()) -> int:
     Args:
         only: names of checks; none means all.
     """
-    unknown = [name for name in only if name not in CHECKS]
-    if unknown:
-        raise ValueError(f"there is no check '{unknown[0]}'; the checks are {', '.join(CHECKS)}")
-    found = [CHECKS[name]() for name in only or CHECKS]
+    chosen = [look_up("check", name, CHECKS) for name in only or CHECKS]
+    found = [measure() for measure in chosen]
     say(check_table(found))
     return int(any(one.holds is False for one in found))
 
@@ -113,11 +113,7 @@ def results(folder: Path = Path("results/theory"), /, *, figure: Path | None = N
 def systems(
     *,
     only: Words = (),
-    graphs: Words = ("sr25", "csl", "exp"),
-    pairs: int = 30,
-    seeds: int = 3,
-    layers: int = 6,
-    channels: int = 8,
+    graphs: Words = FAMILIES,
     output: OutputPath = Path("results/theory/systems"),
 ) -> int:
     """Ask which graphs of SR25, CSL and EXP each published system distinguishes, without training.
@@ -129,37 +125,17 @@ def systems(
     Args:
         only: names of systems; none means all.
         graphs: which families.
-        pairs: of EXP's 600, spread over all of them.
-        seeds: how often weights are drawn.
-        layers: of each network.
-        channels: of each network.
         output: folder of the records.
     """
     console = Console(stderr=True)
-    configs = all_configs(list(only), list(graphs), pairs=pairs, seeds=seeds, layers=layers, channels=channels)
+    configs = all_configs(only, graphs)
     records = measure_all(configs, output, lambda done: say(f"{done.subject} on {done.family}: done", console))
     say(expressivity_table(records))
     return int(not all(record.agrees for record in records))
 
 
 def show(records: list[LearningRecord], figure: Path | None) -> None:
-    """Print the table and draw the figure: accuracy and both coverages over the steps, a colour per method."""
-    import pandas as pd
-
+    """Print the table, and draw the curves where a figure is wanted."""
     say(learning_table(records))
-    if figure is None:
-        return
-    families = sorted({(record.config.n, record.config.components) for record in records})
-    if len(families) > 1:
-        raise ValueError(
-            f"the runs are on {len(families)} families, {families}; keep a folder each, and draw one at a time"
-        )
-    titles = {"accuracy": "test accuracy", "coverage": "coverage, argmax", "sampled_coverage": "coverage, sampled"}
-    curves = {
-        title: {
-            method: pd.DataFrame({run.config.seed: {at.step: getattr(at, name) for at in run.curve} for run in runs})
-            for (_, _, method), runs in runs_of(records).items()
-        }
-        for name, title in titles.items()
-    }
-    draw_curves(curves, figure)
+    if figure is not None:
+        draw_curves(records, figure)

@@ -45,11 +45,10 @@ def run(root: Path, tasks: list[Task], **options: Any) -> JobOutcome[Task]:
 def test_each_job_is_done_once(tmp_path: Path) -> None:
     tasks = [Task(number) for number in range(3)]
     over: list[Task] = []
-    first = run(tmp_path, tasks, most=2, after=over.append)
-    assert (first.done, first.left) == ((tasks[0], tasks[1]), (tasks[2],))
+    assert run(tmp_path, tasks[:2], after=over.append).done == (tasks[0], tasks[1])
     assert over == tasks[:2]
     second = run(tmp_path, tasks, after=over.append)
-    assert (second.done, second.found, second.left, second.busy) == ((tasks[2],), (tasks[0], tasks[1]), (), ())
+    assert (second.done, second.found, second.busy) == ((tasks[2],), (tasks[0], tasks[1]), ())
     assert read_content(Ledger(tmp_path, DEFAULT).path(tasks[2])) == {"config": DEFAULT, "result": 4}
 
 
@@ -93,13 +92,6 @@ def test_a_job_is_held_by_one_and_let_go_after_a_failure(tmp_path: Path) -> None
         run(tmp_path, [task], perform=fail)
     with ledger.claim(task) as ours:
         assert ours
-
-
-def test_what_is_more_than_asked_for_is_not_over(tmp_path: Path) -> None:
-    over: list[Task] = []
-    outcome = run(tmp_path, [Task(0)], most=0, after=over.append)
-    assert (outcome.left, outcome.done, over) == ((Task(0),), (), [])
-    assert run(tmp_path, [Task(0)]).done == (Task(0),)
 
 
 def test_one_that_waits_gets_what_another_does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

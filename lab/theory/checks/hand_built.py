@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Batch
 
-from lab.theory.checks.families import SIZES, csl_families, regular_collection
+from lab.theory.checks.families import SIZES, csl_families
 from lab.theory.checks.random_policies import log_chances, whole_batch
 from lab.theory.checks.record import Measured, check
 from lab.theory.depth import diameters, layers_needed, mark_is_seen
@@ -64,24 +64,6 @@ def covering() -> Measured:
     return (
         f"{'; '.join(tried.values())}; every class in {ORDERS} random node orders; argmax and draws,"
         " mask_selected on and off",
-        f"coverage {least:.1f} in all {graphs:,} graphs and 4 ways each",
-        least == 1.0,
-    )
-
-
-@check("covering-elsewhere", "`weights.covering_policy`")
-def covering_elsewhere() -> Measured:
-    """The same weights cover in other families."""
-    generator = np.random.default_rng(0)
-    least, graphs = 1.0, 0
-    for nodes, degree in ((10, 3), (12, 3), (9, 4)):
-        parts = regular_collection(nodes, degree, generator)
-        for size in (2, 3):
-            family = random_orders(union_family(parts, size), ORDERS, generator)
-            least = min(least, *coverages(family, size, int(diameters(parts).max())))
-            graphs += len(family)
-    return (
-        "unions of 2 and 3 connected regular graphs of 9, 10 and 12 nodes, as many layers as the diameter",
         f"coverage {least:.1f} in all {graphs:,} graphs and 4 ways each",
         least == 1.0,
     )

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from lab.ledger import Ledger, LedgerError, read_record, run_jobs
-from lab.provenance import commit, describe_machine, versions
-from lab.theory.systems.families import FAMILIES
+from lab.ledger import Ledger, read_record, run_jobs
+from lab.provenance import Provenance
+from lab.theory.systems.families import FAMILIES, load_family
 from lab.theory.systems.measure import Distinguished, ExpressivityConfig, measure
 from lab.theory.systems.subjects import SUBJECTS, Claim, find_subject
 from policylearn.wording import markdown_table
@@ -18,14 +17,11 @@ HEADINGS = ("system", "SR25", "CSL", "EXP", "what is compared", "what is proven"
 
 
 @dataclass(frozen=True)
-class ExpressivityRecord:
+class ExpressivityRecord(Provenance):
     """One system on one family: what was asked, what was found, and with what."""
 
     config: ExpressivityConfig
     found: Distinguished
-    machine: dict[str, Any] = field(default_factory=describe_machine)
-    versions: dict[str, str] = field(default_factory=versions)
-    commit: str | None = field(default_factory=commit)
 
     @property
     def claim(self) -> Claim:
@@ -61,17 +57,12 @@ def measure_all(
 ) -> list[ExpressivityRecord]:
     """Make the measurements that have no record yet, tell ``after`` of each, and return them all."""
     ledger = Ledger(folder, ExpressivityConfig())
-    run_jobs(ledger, configs, lambda one: ExpressivityRecord(one, measure(one)), wait=True, after=after)
+
+    def perform(one: ExpressivityConfig) -> ExpressivityRecord:
+        return ExpressivityRecord(one, measure(one, load_family(one.family, one.pairs)))
+
+    run_jobs(ledger, configs, perform, wait=True, after=after)
     return [read_record(ledger.path(config), ExpressivityRecord) for config in configs]
-
-
-def load_expressivity(folder: Path) -> list[ExpressivityRecord]:
-    """All records of a folder, in the order of `SUBJECTS`."""
-    records = [read_record(path, ExpressivityRecord) for path in sorted(folder.glob("*.json"))]
-    if not records:
-        raise LedgerError(f"{folder}: holds no records; make some with 'python -m lab theory systems -o {folder}'")
-    names = [subject.name for subject in SUBJECTS]
-    return sorted(records, key=lambda record: names.index(record.config.subject))
 
 
 def expressivity_table(records: Sequence[ExpressivityRecord]) -> str:

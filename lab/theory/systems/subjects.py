@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from lab.settings import look_up
 from lab.theory.systems.readings import (
     Reading,
     central_picks,
@@ -16,7 +17,6 @@ from lab.theory.systems.readings import (
     without_eigenvectors,
 )
 from policylearn.settings.run_config import POLICY_LEARN
-from policylearn.wording import hint
 
 Claim = Literal["none", "all", "open"]
 """Of a family's pairs: none can be distinguished, all can, or nothing is proven that settles it."""
@@ -139,8 +139,5 @@ SUBJECTS = (
 
 
 def find_subject(name: str) -> Subject:
-    """The subject of that name, or a `ValueError` with the nearest known one."""
-    known = {subject.name: subject for subject in SUBJECTS}
-    if name not in known:
-        raise ValueError(f"there is no system '{name}' here; {hint(name, known, 'there are ' + ', '.join(known))}")
-    return known[name]
+    """The subject of that name."""
+    return look_up("system", name, {subject.name: subject for subject in SUBJECTS})

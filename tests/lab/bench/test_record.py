@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from lab.bench.record import BenchReport, Timing, paired_ratio
-from lab.bench.steps import NAMES, SYSTEM, title_of
-from lab.bench.tables import report_markdown, system_rows
+from lab.bench.tables import report_markdown
 from tests.errors import raises_naming
 
 
@@ -57,20 +56,3 @@ def test_the_tables_show_every_ratio_and_every_reason() -> None:
         "load 0.1 before",
     ):
         assert part in text
-
-
-def test_systems_stand_beside_their_unit() -> None:
-    rows = system_rows(
-        report(
-            timing("random-t2", SYSTEM, (10.0, 20.0), parameters=1234, peak_bytes=3 * 2**20),
-            timing("random-t2", SYSTEM, (2.0, 2.0), "infer"),
-            timing("sun", SYSTEM, (40.0, 60.0), parameters=527225),
-            timing("sun", SYSTEM, phase="infer", note="not run: too many rows"),
-            timing("ngnn", SYSTEM, (10.0, 20.0)),
-            timing("ngnn", SYSTEM, (1.0, 1.0), "infer"),
-        )
-    )
-    found = {row[0]: row[1:] for row in rows}
-    assert found["Random T=2"] == ("1,234", "15 (12.5 to 17.5)", "1.00", "3", "2 (2 to 2)", "1.00", "")
-    assert found[title_of("sun", NAMES)] == ("527,225", "50 (45 to 55)", "3.50", "", "not run: too many rows", "", "")
-    assert f"{title_of('ngnn')} *" in found, "no settings of its own for ZINC"

@@ -74,8 +74,6 @@ def their_name(name: str) -> str:
     name = re.sub(r"\.marks\.conv\.", ".conv_p.", name)
     for ours, place in (("lin1", 0), ("norm", 1), ("lin2", 3)):
         name = re.sub(rf"\.(conv_h|conv_p)\.{ours}\.", rf".\1.nn.{place}.", name)
-    name = re.sub(r"^(head|selector)\.lin1\.", r"\1.0.", name)
-    name = re.sub(r"^(head|selector)\.lin2\.", r"\1.2.", name)
     return name.replace("node_encoder.vector", "node_encoder.tables.0.weight")
 
 

@@ -9,10 +9,9 @@ import pytest
 import torch
 from msgspec.structs import replace
 
-from lab.bench.run import BenchSettings, plan, run_bench
-from lab.bench.steps import CONTENDERS, SYSTEM, Steps, StepSpec, batch_rows, entrant_names, title_of
+from lab.bench.run import BenchSettings, run_bench
+from lab.bench.steps import CONTENDERS, Steps, StepSpec, batch_rows
 from lab.bench.worker import PEAK, NotRunError, Worker
-from policylearn.models import SYSTEMS
 from policylearn.settings import DataConfig
 from policylearn.training import load_source
 from tests.errors import raises_naming
@@ -24,7 +23,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> str:
     return str(write_graphs(tmp_path_factory.mktemp("bench") / "tiny.npz", 60))
 
 
-def spec(data: str, case: str, contender: str = SYSTEM, phase: str = "train") -> StepSpec:
+def spec(data: str, case: str, contender: str = "ours", phase: str = "train") -> StepSpec:
     return StepSpec(data, case, contender, phase, 8, 2, layers=2, channels=8)
 
 
@@ -43,8 +42,8 @@ class InProcess:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         pass
 
-    def answer(self) -> int:
-        return self.steps.parameters
+    def answer(self) -> str:
+        return "ready"
 
     def ask(self, turn: int) -> Any:
         if turn == PEAK and self.steps.is_short:
@@ -67,10 +66,10 @@ def test_every_contender_is_timed(data: str, monkeypatch: pytest.MonkeyPatch) ->
             assert torch.equal(first.batches[1].edge_index, other.batches[1].edge_index), "the same batches for all"
 
 
-@pytest.mark.parametrize("name", ["learned-t2", "cin", "osan"])
-def test_training_moves_weights_and_inference_does_not(name: str, data: str) -> None:
+@pytest.mark.parametrize("contender", CONTENDERS)
+def test_training_moves_weights_and_inference_does_not(contender: str, data: str) -> None:
     for phase in ("infer", "train"):
-        steps = Steps(spec(data, name, phase=phase))
+        steps = Steps(spec(data, "learned-t2", contender, phase))
         before = [weight.clone() for weight in steps.model.parameters()]
         steps.milliseconds(0)
         same = all(map(torch.equal, before, steps.model.parameters()))
@@ -80,9 +79,9 @@ def test_training_moves_weights_and_inference_does_not(name: str, data: str) -> 
 
 
 def test_a_process_of_its_own_answers_or_says_why_not(data: str) -> None:
-    wide = replace(spec(data, "random-t2", "ours"), channels=256)  # so that a step needs more than pages that are there
+    wide = replace(spec(data, "random-t2"), channels=256)  # so that a step needs more than pages that are there
     with Worker(wide, tight=True) as worker:
-        assert worker.answer() > 0
+        assert worker.answer() == "ready"
         assert 0 < worker.ask(PEAK) < 2**30
         clock, processor = worker.ask(1)
         assert min(clock, processor) > 0
@@ -91,19 +90,6 @@ def test_a_process_of_its_own_answers_or_says_why_not(data: str) -> None:
             worker.answer()  # none comes without a question, so that there is time to look
     with Worker(replace(spec(data, "random-t2"), dataset="absent.npz")) as worker, pytest.raises(RuntimeError):
         worker.answer()
-
-
-def test_every_system_and_the_policies_take_part() -> None:
-    names = entrant_names()
-    assert {"random-t2", "random-t5", "learned-t2", "learned-t5", "full", "none", *SYSTEMS} - {"policy-learn"} == {
-        *names
-    }
-    assert len({title_of(name) for name in names}) == len(names)
-
-
-def test_the_full_bag_of_reddit_is_not_trained() -> None:
-    groups = list(plan(BenchSettings(datasets=("reddit-binary",))))
-    assert {group[0].phase for group in groups if group[0].case == "full"} == {"infer"}
 
 
 def test_batches_that_cannot_be_made_are_refused(data: str, tmp_path: Any) -> None:
@@ -118,7 +104,6 @@ def test_batches_that_cannot_be_made_are_refused(data: str, tmp_path: Any) -> No
     ("changes", "named"),
     [
         ({"cases": ("learned-t3",)}, "'learned-t"),
-        ({"cases": ("sunn",), "systems": True}, "'sun'"),
         ({"rounds": 0}, "got 0"),
         ({"batch_size": 0}, "got 0"),
     ],

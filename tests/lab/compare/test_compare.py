@@ -38,8 +38,20 @@ def comparison(tmp_path: Path) -> Path:
 
 def record(variant: str, seed: int, test: float, *, higher: bool = False) -> CompareRecord:
     return CompareRecord(
-        "molesol", variant, seed, "rmse", higher, 0.5, test, 3, 10, 20.0, {}, {}, "", {}, {}, {}
-    )  # fmt: skip
+        data="molesol",
+        variant=variant,
+        seed=seed,
+        metric="rmse",
+        higher_is_better=higher,
+        valid=0.5,
+        test=test,
+        best_epoch=3,
+        epochs=10,
+        cpu_seconds=20.0,
+        parameters={},
+        dataset={},
+        config={},
+    )
 
 
 def test_differences_are_paired_by_seed_and_count_for_the_better() -> None:
@@ -88,7 +100,7 @@ def test_records_of_older_versions_are_found(name: str) -> None:
 def test_seeds_that_only_one_side_has_are_not_compared() -> None:
     records = [record("random", 0, 1.0), record("learned", 0, 0.9), record("learned", 1, 5.0)]
     learned = summarise(records, "random")[1]
-    assert (learned.seeds, learned.pairs) == (2, 1)
+    assert (len(learned.records), len(learned.pairs)) == (2, 1)
     assert learned.difference == pytest.approx(0.1)
     assert "| learned | 2 |" in to_markdown([learned], "random")
 

@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from lab.compare.plan import read_comparison
-from lab.compare.runner import run_comparison
+from lab.__main__ import main
 from lab.compare.strata import StrataPlan, stratified
 from lab.reproduce.comparisons import take_over
 from lab.reproduce.declaration import Measure, Protocol
@@ -133,7 +132,7 @@ def test_runs_of_a_comparison_are_those_of_a_cell_too(tiny_data: Path, tmp_path:
         "  degree: {policy: degree, picks: 2}\n"
     )
     root = tmp_path / "results"
-    run_comparison(read_comparison(file), root / "compare" / "mine", tmp_path / "runs")
+    assert main(["compare", str(file), "-o", str(root / "compare" / "mine"), "--runs", str(tmp_path / "runs")]) == 0
     found = take_over(root, (table,))
     assert sorted((record.row, record.number) for record in found) == [
         ("learned-t2", 0), ("learned-t2", 1), ("random-t2", 0), ("random-t2", 1),

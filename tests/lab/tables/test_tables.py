@@ -10,7 +10,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from lab.tables.decide import decision_table
 from lab.tables.inner_splits import inner_split
 from lab.tables.peers import PeerJob, jobs, score
 from lab.tables.splits import TABLES, SplitTable, split_file, split_text, split_words
@@ -84,27 +83,22 @@ def test_scores_leave_out_missing_labels_and_other_parts(tmp_path: Path) -> None
     file.write_text("smiles,a,b,split\nC,1,0,test\nC,0,,test\nC,1,0,train\nC,,0,test\nC,1,0,test\n")
     predicted = pd.DataFrame({"a": [0.9, 0.2, 5.0, 0.1], "b": [0.1, 0.3, 0.0, 0.7]})
     # of 'a' the label 1 stands above 0 in one of two pairs; 'b' has one label only, and no area
-    assert score(LABELS, file, "test", predicted) == 0.5
-    assert score(LABELS, file, "test", None) is None
+    assert score(LABELS, file, predicted) == 0.5
     with raises_naming(ValueError, "(3, 2)"):
-        score(LABELS, file, "test", predicted[:3])
+        score(LABELS, file, predicted[:3])
 
 
 def test_the_error_of_a_regression_is_its_root_mean_square(tmp_path: Path) -> None:
     file = tmp_path / "numbers.csv"
     file.write_text("smiles,expt,split\nC,1,test\nC,2,test\nC,9,val\n")
-    assert score(FREESOLV, file, "test", pd.DataFrame({"expt": [1.0, 5.0]})) == pytest.approx(math.sqrt(4.5))
+    assert score(FREESOLV, file, pd.DataFrame({"expt": [1.0, 5.0]})) == pytest.approx(math.sqrt(4.5))
 
 
-def test_cheap_peers_come_first_and_each_seed_has_its_peers_in_turn() -> None:
-    order = list(jobs(["chemprop", "boosting", "chemprop-rdkit2d"], ["freesolv", "ogbg-molbace"]))
-    assert order[:2] == [PeerJob("boosting", FREESOLV, 0), PeerJob("boosting", FREESOLV, 1)]
-    assert [(job.peer, job.seed) for job in order[15:18]] == [
-        ("chemprop", 0),
-        ("chemprop-rdkit2d", 0),
-        ("chemprop", 1),
-    ]
-    assert len(set(order)) == len(order) == 45
+def test_each_seed_has_its_peers_in_turn() -> None:
+    order = list(jobs(["chemprop", "chemprop-rdkit2d"], ["freesolv", "ogbg-molbace"]))
+    assert order[:2] == [PeerJob("chemprop", FREESOLV, 0), PeerJob("chemprop-rdkit2d", FREESOLV, 0)]
+    assert [(job.table.name, job.seed) for job in order[19:21]] == [("freesolv", 9), ("ogbg-molbace", 0)]
+    assert len(set(order)) == len(order) == 30
 
 
 def write_records(folder: Path, peer: str, tests: list[float]) -> None:
@@ -143,19 +137,3 @@ def test_inner_splits_hold_no_test_row_and_train_on_no_scaffold_that_validates()
     assert len(validating) == 8
     assert [one[:-1] for one in validating[::2]] == [one[:-1] for one in validating[1::2]], "both of each ring"
     assert (inner_split(pd.DataFrame(rows), 0, by_scaffold=False)["split"] == "val").sum() == 8
-
-
-def test_settings_are_compared_on_the_tables_that_both_have() -> None:
-    def records(scores: dict[str, float], metric: str = "rmse") -> pd.DataFrame:
-        rows = {
-            name: {"score": score, "metric": metric, "alone": None, "cpu_seconds": 9.0}
-            for name, score in scores.items()
-        }
-        return pd.DataFrame.from_dict(rows, orient="index")
-
-    areas = [records({"ogbg-molbace": score}, "rocauc") for score in (0.8, 0.9)]  # the error falls to a half
-    default = pd.concat([records({"a": 1.0, "b": 2.0}), areas[0]])
-    other = pd.concat([records({"a": 0.5}), areas[1]])
-    *_, line = decision_table({"other": other, "default": default}).splitlines()
-    assert [cell.strip() for cell in line.split("|")][1:4] == ["other", "2", "0.5000"]
-    assert f"{100 * np.log(2):+.2f} ± 0.00 %" in line

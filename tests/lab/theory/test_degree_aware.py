@@ -9,7 +9,6 @@ from torch_geometric.data import Data
 
 from lab.theory.weights import appendix_weights, degree_aware_policy
 from policylearn.bags import Graphs
-from tests.errors import raises_naming
 
 NODES = st.integers(1, 14)
 
@@ -53,8 +52,3 @@ def test_the_last_layer_is_what_keeps_a_node_from_being_picked_again() -> None:
     graphs = Graphs.of(Data(edge_index=torch.cat([edges, edges.flip(0)], dim=1), num_nodes=4))
     with torch.no_grad():
         assert policy(graphs, sample=False).roots.flatten().tolist() == [0, 0, 0]
-
-
-def test_a_negative_threshold_is_refused() -> None:
-    with raises_naming(ValueError, "'threshold'"):
-        degree_aware_policy(-1, 2)

@@ -14,22 +14,22 @@ from tests.training.tiny import write_graphs
 SMALL = ["--rounds", "2", "--threads", "1", "--layers", "2", "--channels", "8", "--batch-size", "8"]
 
 
-@pytest.mark.parametrize("systems", [False, True])
+@pytest.mark.parametrize("memory", [False, True])
 def test_a_case_is_measured_and_kept(
-    systems: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    memory: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("lab.bench.run.Worker", InProcess)
     data = str(write_graphs(tmp_path / "tiny.npz", 60))
     words = ["bench", "--datasets", data, "--cases", "none", *SMALL, "-o", str(tmp_path)]
-    words += ["--systems"] if systems else ["--no-memory"]
+    words += [] if memory else ["--no-memory"]
     assert main(words) == 0
-    path = tmp_path / ("systems.json" if systems else "bench.json")
+    path = tmp_path / "bench.json"
     out = capsys.readouterr().out
     assert str(path) in out
     report = BenchReport.from_json(path.read_text())
     assert all(len(timing.ms) == 2 and min(timing.ms) > 0 and timing.graphs == 8 for timing in report.timings)
-    assert len(report.timings) == (2 if systems else 6)
-    assert all(timing.peak_bytes is not None for timing in report.timings) == systems
+    assert len(report.timings) == 6
+    assert all(timing.peak_bytes is not None for timing in report.timings) == memory
     assert report.machine["threads"] == report.settings["threads"] == 1
     assert report.command.startswith("python -m lab bench --datasets")
 

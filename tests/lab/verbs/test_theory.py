@@ -31,7 +31,7 @@ def test_a_check_that_fails_is_the_exit_code(
 
 def test_an_unknown_check_is_named(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["theory", "check", "--only", "vanish"]) == 2
-    assert "there is no check 'vanish'; the checks are figure-1" in capsys.readouterr().err
+    assert "there is no check 'vanish'; did you mean 'vanishing'?" in capsys.readouterr().err
 
 
 def test_figure_1_is_drawn(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
