@@ -65,20 +65,14 @@ def union_family(parts: PackedGraphs, size: int) -> PackedGraphs:
     return assemble(parts, members, np.arange(len(members)), None)
 
 
-def sample_unions(
-    parts: PackedGraphs, size: int, count: int, generator: np.random.Generator, shuffle: bool = True
-) -> PackedGraphs:
-    """Draw graphs of uniformly random classes of `union_family`, with their nodes in random order."""
-    members = union_classes(parts, size)
-    labels = generator.integers(len(members), size=count)
-    return assemble(parts, members, labels, generator if shuffle else None)
-
-
 def csl_unions(
     n: int, components: int, count: int, generator: np.random.Generator, shuffle: bool = True
 ) -> PackedGraphs:
-    """Draw random (n, l)-CSL graphs: 4 classes for (17, 3) and 35 for (29, 3)."""
-    return sample_unions(csl_members(n), components, count, generator, shuffle)
+    """Draw (n, l)-CSL graphs of uniformly random classes: 4 for (17, 3), 35 for (29, 3); ``shuffle`` their nodes."""
+    parts = csl_members(n)
+    members = union_classes(parts, components)
+    labels = generator.integers(len(members), size=count)
+    return assemble(parts, members, labels, generator if shuffle else None)
 
 
 def union_classes(parts: PackedGraphs, size: int) -> Array:

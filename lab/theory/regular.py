@@ -1,0 +1,44 @@
+"""Strongly regular graphs of several families, as networkx builds them, and their parameters."""
+
+from __future__ import annotations
+
+import networkx as nx
+import numpy as np
+
+from policylearn.data import PackedGraphs
+from policylearn.data.synthetic import adjacency, join
+from policylearn.data.synthetic.assembly import one_graph
+
+
+def pack(*graphs: nx.Graph) -> PackedGraphs:
+    """Graphs in the packed form, the nodes of each sorted."""
+    dense = [nx.to_numpy_array(graph, sorted(graph)) for graph in graphs]
+    return join([one_graph(np.stack(np.nonzero(np.triu(one))), len(one)) for one in dense])
+
+
+def triangular(m: int) -> nx.Graph:
+    """T(m): the pairs out of m things, joined where they share one; (m(m-1)/2, 2(m-2), m-2, 4)."""
+    return nx.line_graph(nx.complete_graph(m))
+
+
+def rook(m: int) -> nx.Graph:
+    """L2(m), the lattice: squares of an m by m board, joined along rows and columns; (m², 2(m-1), m-2, 2)."""
+    return nx.line_graph(nx.complete_bipartite_graph(m, m))
+
+
+def shrikhande() -> nx.Graph:
+    """The Shrikhande graph on a 4 by 4 torus, (16, 6, 2, 2) like L2(4) but not isomorphic to it."""
+    steps = ((0, 1), (1, 0), (1, 1))
+    return nx.Graph(((i, j), ((i + a) % 4, (j + b) % 4)) for i in range(4) for j in range(4) for a, b in steps)
+
+
+def srg_parameters(graph: PackedGraphs) -> tuple[int, int, int, int]:
+    """(n, k, lambda, mu) of a strongly regular graph; a `ValueError` where it is none.
+
+    Two nodes have lambda common neighbours where they are joined, and mu where they are not.
+    """
+    found = nx.from_numpy_array(adjacency(graph)[0])
+    if not nx.is_strongly_regular(found):
+        raise ValueError("the graph is not strongly regular")
+    (k, b), (_, mu) = nx.intersection_array(found)
+    return len(found), k, k - b - 1, mu
