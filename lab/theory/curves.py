@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from policylearn.data.pictures import new_picture
+from lab.pictures import new_picture
 
 PALETTE = ("#6b7a8f", "#d1495b", "#1b6ca8", "#edae49", "#3a7d44", "#8e5ea2", "#00798c")
 Runs = Mapping[str, pd.DataFrame]

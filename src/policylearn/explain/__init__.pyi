@@ -1,6 +1,4 @@
 from .drawings import Layout as Layout
-from .drawings import Panel as Panel
-from .drawings import draw_panels as draw_panels
 from .drawings import place_nodes as place_nodes
 from .report import HtmlReport as HtmlReport
 from .report import TracePanel as TracePanel
