@@ -84,7 +84,7 @@ def load_dataset(
     if not path.exists():
         fetch(entry, path.parent, download)
     graphs = choose_target(entry, PackedGraphs.load(path), target, path)
-    caveat = entry.caveat if entry.always_caveat or "origin" not in graphs.extras else None  # fetched files name theirs
+    caveat = None if "origin" in graphs.extras else entry.caveat  # fetched files name theirs
     return Dataset(name, graphs, entry.build_task(graphs), make_splits(entry, graphs, path), caveat, path)
 
 

@@ -23,6 +23,7 @@ from policylearn.prediction.blend import Blend
 from policylearn.prediction.calibration import USUAL, Calibration
 from policylearn.prediction.input_graphs import Items, find_misfits, pack_items
 from policylearn.settings.run_files import batch_warning
+from policylearn.settings.schema import RunNote
 from policylearn.training.evaluation import answers, local_picks, outputs_of
 from policylearn.training.packed_run import run_folder
 from policylearn.training.prepared_data import apply_stored, check_columns
@@ -32,7 +33,7 @@ CHUNK = 512
 """Molecules that are prepared together."""
 
 
-class BatchWarning(UserWarning):
+class BatchWarning(RunNote):
     """Predictions that depend on the other graphs of their batch."""
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from policylearn.cli.options import Flag, OutputPath
-from policylearn.cli.printing import add_bar, progress_bars, say, warn
+from policylearn.cli.printing import add_bar, progress_bars, say, spoken_notes, warn
 from policylearn.cli.registry import verb
 from policylearn.cli.stopping import stop_signals
 
@@ -56,8 +56,6 @@ def predict(
         workers: processes that read molecules; one per core for models with descriptors by default, else half as many.
         ray: share a table out over a Ray cluster (RAY_ADDRESS, or this machine); finished parts are kept.
     """
-    import warnings
-
     from rich.console import Console
 
     packed = table.suffix == ".npz"
@@ -71,15 +69,12 @@ def predict(
         start_server()  # now, while this process imports torch
 
     from policylearn.prediction.calibration import LEVELS
-    from policylearn.prediction.predictor import BatchWarning, load
+    from policylearn.prediction.predictor import load
     from policylearn.prediction.table_writer import PredictOptions, predict_table, usual_workers
 
     console = Console(stderr=True, markup=False)
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", BatchWarning)
+    with spoken_notes(console):
         predictor = load(run)
-    for warning in caught:
-        warn(str(warning.message), console)
     calibration = predictor.calibration
     bounded = None if calibration is None else calibration.bounded_levels()
     if calibration is not None and interval in LEVELS:

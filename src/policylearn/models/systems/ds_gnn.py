@@ -254,7 +254,7 @@ def declare(
 
     register(System(name.lower(), f"{name} on a copy per node {ESAN}", full, build, note=note))
     title = f"{name} on T drawn copies {ESAN}"
-    register(System(f"random-{name.lower()}", title, drawn, build, random_in_evaluation=True))
+    register(System(f"random-{name.lower()}", title, drawn, build))
 
 
 declare("DS-GNN", DSGNN, DSGNNSettings, RandomDSGNNSettings, PIECES)

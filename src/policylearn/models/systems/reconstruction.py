@@ -186,4 +186,4 @@ class DeckGNN(PlainModel):
 
 NOTE = "a deck of all members holds n * n states per graph; smaller ones are drawn, in evaluation too"
 TITLE = "Reconstruction GNN (Cotta et al. 2021)"
-register(System("reconstruction", TITLE, ReconstructionSettings, DeckGNN, random_in_evaluation=True, note=NOTE))
+register(System("reconstruction", TITLE, ReconstructionSettings, DeckGNN, note=NOTE))
