@@ -103,3 +103,11 @@ def grid(rows: int, cols: int) -> PackedGraphs:
 def path(n: int) -> PackedGraphs:
     """A path of n nodes."""
     return grid(1, n)
+
+
+def adjacency(graphs: PackedGraphs, graph: int = 0) -> Array:
+    """Dense 0/1 adjacency of one graph, ``(n, n)``."""
+    nodes = int(graphs.num_nodes[graph])
+    dense = np.zeros((nodes, nodes), dtype=np.int64)
+    dense[tuple(graphs.edge_index[:, graphs.edge_ptr[graph] : graphs.edge_ptr[graph + 1]].astype(np.int64))] = 1
+    return dense

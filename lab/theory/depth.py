@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
+import networkx as nx
 import numpy as np
-from scipy.sparse.csgraph import shortest_path
 
+from lab.theory.regular import unpack
 from lab.theory.wl import UNMARKED, marked_copies, refine
 from policylearn.data import DataError, PackedGraphs
 from policylearn.data.packed import Array
-from policylearn.data.synthetic import adjacency
 
 
 def diameters(graphs: PackedGraphs) -> Array:
     """The longest of the shortest paths of each graph, ``(G,)``; graphs must be connected."""
-    alone = (adjacency(graphs, np.array([graph]))[0] for graph in range(len(graphs)))
-    longest = np.array([shortest_path(matrix, unweighted=True).max() for matrix in alone])
-    if np.isinf(longest).any():
-        wrong = int(longest.argmax())
-        raise DataError(f"graph {wrong} is not connected and has no diameter; hand over its components one by one")
-    return longest.astype(np.int64)
+    return np.array([nx.diameter(unpack(graphs, graph)) for graph in range(len(graphs))])
 
 
 def mark_is_seen(graphs: PackedGraphs, layers: int) -> Array:

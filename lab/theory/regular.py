@@ -6,7 +6,7 @@ import networkx as nx
 import numpy as np
 
 from policylearn.data import PackedGraphs
-from policylearn.data.synthetic import adjacency, join
+from policylearn.data.synthetic import join
 from policylearn.data.synthetic.assembly import one_graph
 
 
@@ -14,6 +14,13 @@ def pack(*graphs: nx.Graph) -> PackedGraphs:
     """Graphs in the packed form, the nodes of each sorted."""
     dense = [nx.to_numpy_array(graph, sorted(graph)) for graph in graphs]
     return join([one_graph(np.stack(np.nonzero(np.triu(one))), len(one)) for one in dense])
+
+
+def unpack(graphs: PackedGraphs, graph: int = 0) -> nx.Graph:
+    """One of the graphs, as networkx has it."""
+    found = nx.empty_graph(int(graphs.num_nodes[graph]))
+    found.add_edges_from(graphs.edge_index[:, graphs.edge_ptr[graph] : graphs.edge_ptr[graph + 1]].T.tolist())
+    return found
 
 
 def triangular(m: int) -> nx.Graph:
@@ -37,7 +44,7 @@ def srg_parameters(graph: PackedGraphs) -> tuple[int, int, int, int]:
 
     Two nodes have lambda common neighbours where they are joined, and mu where they are not.
     """
-    found = nx.from_numpy_array(adjacency(graph)[0])
+    found = unpack(graph)
     if not nx.is_strongly_regular(found):
         raise ValueError("the graph is not strongly regular")
     (k, b), (_, mu) = nx.intersection_array(found)

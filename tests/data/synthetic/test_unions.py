@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from policylearn.data.packed import DataError, PackedGraphs
 from policylearn.data.synthetic import (
-    adjacency,
     csl_classes,
     csl_graph,
     csl_members,
@@ -20,13 +19,13 @@ from policylearn.data.synthetic import (
 )
 from policylearn.data.synthetic.assembly import one_graph, pack_edges
 from policylearn.data.synthetic.csl import assemble
-from tests.molecule_graphs import grid, path
+from tests.molecule_graphs import adjacency, grid, path
 
 MIXED = join([path(3), grid(2, 3), csl_graph(5, 2), csl_graph(8, 3)])
 
 
 def member_graph(parts: PackedGraphs, number: int) -> nx.Graph:
-    return nx.from_numpy_array(adjacency(parts, np.array([number]))[0])
+    return nx.from_numpy_array(adjacency(parts, number))
 
 
 def check_unions(unions: PackedGraphs, parts: PackedGraphs, size: int) -> None:

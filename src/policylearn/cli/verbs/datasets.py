@@ -69,7 +69,7 @@ def look_up(entry: Entry, path: Path) -> tuple[Any, ...]:
     arrays = read_arrays(path, only=("origin", "node_ptr", "edge_ptr"))
     sizes = (int(arrays[name][-1]) if name in arrays else None for name in ("node_ptr", "edge_ptr"))
     if "origin" in arrays:  # fetched from its official home
-        return *sizes, "yes", home.credit, None
+        return *sizes, "yes", home.credit, entry.caveat if entry.always_caveat else None
     return *sizes, "yes", entry.file, entry.caveat
 
 

@@ -16,7 +16,7 @@ def declare(name: str, file: str, title: str, sizes: tuple[int, int, int], cavea
     register(
         Entry(
             name, file, title, *sizes, task, "official", "1.5k / 1k / 2.5k", home, caveat,
-            targets=tuple(COUNTS), columns=COUNTS, scaling="divide",
+            always_caveat=caveat is not None, targets=tuple(COUNTS), columns=COUNTS, scaling="divide",
         )
     )  # fmt: skip
 

@@ -68,6 +68,7 @@ class Entry:
         split: the same, for people.
         home: its official source.
         caveat: what is not original in the file that comes without an origin; None where all is.
+        always_caveat: whether the caveat holds for every file of that name.
         targets: names to choose one target from.
         columns: which column of the file a target is, where that has another name.
         scaling: how targets are scaled: by mean and deviation over all graphs, by the deviation alone, or not.
@@ -86,6 +87,7 @@ class Entry:
     split: str
     home: Home
     caveat: str | None = None
+    always_caveat: bool = False
     targets: tuple[str, ...] = ()
     columns: Mapping[str, str] = field(default_factory=dict)
     scaling: ScalingRule = "none"

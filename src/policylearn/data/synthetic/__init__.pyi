@@ -1,4 +1,3 @@
-from .assembly import adjacency as adjacency
 from .assembly import join as join
 from .assembly import num_components as num_components
 from .assembly import shuffle_nodes as shuffle_nodes

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from policylearn.data.arrays import pointer
 from policylearn.data.packed import Array, DataError, PackedGraphs
-from policylearn.data.subset import join_graphs, take_graphs, targets_are_per_node
+from policylearn.data.subset import join_graphs, targets_are_per_node
 
 
 def pack_edges(
@@ -59,17 +59,6 @@ def join(collections: Sequence[PackedGraphs], y: ArrayLike | None = None) -> Pac
     if joined is None:
         raise DataError("join got no graphs; give at least one collection")
     return replace(joined, y=joined.y if y is None else np.asarray(y), extras={})
-
-
-def adjacency(graphs: PackedGraphs, chosen: Array | None = None) -> Array:
-    """Dense 0/1 adjacency of the chosen graphs (or all), which have one size, ``(B,) -> (B, n, n)`` int64."""
-    graphs = graphs if chosen is None else take_graphs(graphs, chosen)
-    sizes = np.unique(graphs.num_nodes)
-    if len(sizes) != 1:
-        raise DataError(f"adjacency needs graphs of one size, got sizes {sizes.tolist()}; choose those of one size")
-    dense = np.zeros((len(graphs), int(sizes[0]), int(sizes[0])), dtype=np.int64)
-    dense[np.repeat(np.arange(len(graphs)), graphs.num_edges), *graphs.edge_index.astype(np.int64)] = 1
-    return dense
 
 
 def num_components(graphs: PackedGraphs) -> Array:
