@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from policylearn.data.packed import DataError, PackedGraphs
 from policylearn.data.synthetic import join, num_components, shuffle_nodes
-from policylearn.data.synthetic.assembly import one_graph, pack_edges
-from tests.molecule_graphs import adjacency
+from policylearn.data.synthetic.assembly import one_graph
+from tests.molecule_graphs import adjacency, pack_edges
 
 RANDOM_GRAPHS = st.lists(st.tuples(st.integers(1, 9), st.integers(0, 2**31)), min_size=1, max_size=6)
 
@@ -64,7 +64,7 @@ def test_the_order_of_nodes_is_uniform() -> None:
 
 
 def test_edges_come_sorted_by_source_in_both_directions() -> None:
-    packed = pack_edges(np.array([[2, 0], [1, 2]]), np.array([3]), np.array([2]))
+    packed = one_graph(np.array([[2, 0], [1, 2]]), 3)
     assert packed.edge_index.tolist() == [[0, 1, 2, 2], [2, 2, 0, 1]]
 
 

@@ -17,9 +17,9 @@ from policylearn.data.synthetic import (
     union_classes,
     union_family,
 )
-from policylearn.data.synthetic.assembly import one_graph, pack_edges
+from policylearn.data.synthetic.assembly import one_graph
 from policylearn.data.synthetic.csl import assemble
-from tests.molecule_graphs import adjacency, grid, path
+from tests.molecule_graphs import adjacency, grid, pack_edges, path
 
 MIXED = join([path(3), grid(2, 3), csl_graph(5, 2), csl_graph(8, 3)])
 
