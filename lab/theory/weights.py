@@ -27,7 +27,6 @@ from policylearn.nn import (
     Features,
     NetworkConfig,
     NodeEncoder,
-    NoNorm,
     PyGConv,
     SingleStreamEncoder,
     SingleStreamLayer,
@@ -80,7 +79,7 @@ def load_covering_weights(policy: object) -> LearnedPolicy:
     """
     assert isinstance(policy, LearnedPolicy), "other policies have no selection network"
     floods = [module for module in policy.modules() if isinstance(module, GIN)]
-    plain = floods and all(isinstance(layer.norm, NoNorm) and layer.lin1.out_features >= 2 for layer in floods)
+    plain = floods and all(isinstance(layer.norm, nn.Identity) and layer.lin1.out_features >= 2 for layer in floods)
     if not plain or policy.pool.how == "min":
         raise ValueError(
             "covering weights need a policy with GIN layers of >= 2 channels and norm 'none', whose slots are pooled by"
@@ -264,4 +263,4 @@ def two_streams(features: Features, channels: int, depth: int) -> TwoStreamEncod
 
 def stream(inputs: int, outputs: int) -> StreamLayer:
     """A GraphConv layer without norm."""
-    return StreamLayer(PyGConv(GraphConv(inputs, outputs)), NoNorm())
+    return StreamLayer(PyGConv(GraphConv(inputs, outputs)), nn.Identity())

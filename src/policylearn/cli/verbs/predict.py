@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -56,6 +55,7 @@ def predict(
         workers: processes that read molecules; one per core for models with descriptors by default, else half as many.
         ray: share a table out over a Ray cluster (RAY_ADDRESS, or this machine); finished parts are kept.
     """
+    from joblib import cpu_count
     from rich.console import Console
 
     packed = table.suffix == ".npz"
@@ -81,7 +81,7 @@ def predict(
         way_out = f"; --interval {max(bounded):g} is the highest level with bounds" if bounded else ""
         for reason in calibration.missing(predictor.task, interval):
             warn(f"{reason}{way_out}", console)
-    used = workers or (ALL_CORES if ray else usual_workers(predictor, available_cores()))
+    used = workers or (ALL_CORES if ray else usual_workers(predictor, cpu_count()))
     options = PredictOptions(batch_size, picks, interval, used)
     kept = "finished parts are kept; call the same command again" if ray else "nothing was written"
     with stop_signals(lambda: kept), progress_bar(console, table) as progress:
@@ -96,11 +96,6 @@ def predict(
     failed = f"; {written.failed:,} failed, column '{error}' says why" if written.failed else ""
     say(text + failed)
     return SOME_ROWS_FAILED if written.failed else 0
-
-
-def available_cores() -> int:
-    """The cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 @contextmanager
