@@ -33,6 +33,7 @@ from torch import nn
 from torch.optim.lr_scheduler import LambdaLR
 from torch_geometric.data import Batch
 
+from lab.ledger import short_hash
 from lab.provenance import commit, describe_machine, forget_peak, peak, versions
 from lab.settings import policy_model
 from policylearn.bags import Graphs
@@ -43,7 +44,6 @@ from policylearn.data.synthetic.assembly import one_graph
 from policylearn.fast import accelerate
 from policylearn.models import Inputs, SubgraphGNN, calibrate
 from policylearn.nn import NetworkConfig, NodesThenCopies
-from policylearn.settings.flat import short_hash
 from policylearn.training.schedules import warmup_cosine
 from policylearn.wording import markdown_table
 

@@ -6,11 +6,10 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from lab.ledger import read_content
+from lab.ledger import read_content, short_hash
 from lab.reproduce.declaration import Cell, Experiment, Table
 from lab.reproduce.records import Record, fields_of
 from lab.settings import read_settings, selection_of
-from policylearn.settings.flat import short_hash
 
 FOLDER = "compare"
 """Below the results; ``python -m lab compare`` puts its records there."""

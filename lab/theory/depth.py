@@ -5,7 +5,7 @@ from __future__ import annotations
 import networkx as nx
 import numpy as np
 
-from lab.theory.regular import unpack
+from lab.theory.graphs import unpack
 from lab.theory.wl import UNMARKED, marked_copies, refine
 from policylearn.data import DataError, PackedGraphs
 from policylearn.data.packed import Array

@@ -8,8 +8,8 @@ import networkx as nx
 import numpy as np
 
 from lab.theory.checks.record import Measured, braces, check
+from lab.theory.graphs import pack, union_family
 from lab.theory.identify import bag_kinds, collection_told_apart, identification
-from lab.theory.regular import pack
 from lab.theory.wl import marked_copies, refine
 from policylearn.data import PackedGraphs, take_graphs
 from policylearn.data.synthetic import (
@@ -18,7 +18,6 @@ from policylearn.data.synthetic import (
     csl_members,
     join,
     num_components,
-    union_family,
 )
 
 SIZES = (13, 17, 29)

@@ -8,8 +8,8 @@ import networkx as nx
 import numpy as np
 
 from lab.theory.checks.record import Measured, check
+from lab.theory.graphs import pack, rook, shrikhande, srg_parameters, triangular
 from lab.theory.identify import bag_kinds
-from lab.theory.regular import pack, rook, shrikhande, srg_parameters, triangular
 from policylearn.data import CATALOG, PackedGraphs, data_root, load_dataset, take_graphs
 
 

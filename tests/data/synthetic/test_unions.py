@@ -15,11 +15,16 @@ from policylearn.data.synthetic import (
     csl_unions,
     join,
     union_classes,
-    union_family,
 )
 from policylearn.data.synthetic.assembly import one_graph
 from policylearn.data.synthetic.csl import assemble
 from tests.molecule_graphs import adjacency, grid, pack_edges, path
+
+
+def union_family(parts: PackedGraphs, size: int) -> PackedGraphs:
+    members = union_classes(parts, size)
+    return assemble(parts, members, np.arange(len(members)), None)
+
 
 MIXED = join([path(3), grid(2, 3), csl_graph(5, 2), csl_graph(8, 3)])
 

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from lab.theory.depth import diameters, layers_needed, mark_is_seen
+from lab.theory.graphs import union_family
 from policylearn.data import DataError
-from policylearn.data.synthetic import csl_members, union_family
+from policylearn.data.synthetic import csl_members
 
 
 @pytest.mark.parametrize(("n", "least", "most"), [(13, 2, 3), (17, 3, 4), (29, 4, 7)])

@@ -10,9 +10,9 @@ import pytest
 
 from lab.theory.checks.families import regular_collection
 from lab.theory.checks.regular import changs
+from lab.theory.graphs import pack, rook, shrikhande, srg_parameters, triangular, union_family
 from lab.theory.identify import bag_kinds, collection_told_apart, identification
-from lab.theory.regular import pack, rook, shrikhande, srg_parameters, triangular
-from policylearn.data.synthetic import csl_graph, csl_members, join, union_family
+from policylearn.data.synthetic import csl_graph, csl_members, join
 
 
 @pytest.mark.parametrize(("n", "size"), [(13, 1), (13, 2), (17, 2), (17, 3), (29, 2)])

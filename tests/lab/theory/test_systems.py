@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from lab.theory.regular import pack, rook, shrikhande
+from lab.theory.graphs import pack, rook, shrikhande
 from lab.theory.systems.families import FAMILIES, PairFamily, load_family, reference_graphs, with_copies
 from lab.theory.systems.measure import (
     FLOOR,

@@ -7,7 +7,6 @@ from .csl import csl_graph as csl_graph
 from .csl import csl_members as csl_members
 from .csl import csl_unions as csl_unions
 from .csl import union_classes as union_classes
-from .csl import union_family as union_family
 from .registry import SYNTHETIC as SYNTHETIC
 from .registry import is_synthetic as is_synthetic
 from .registry import synthetic_dataset as synthetic_dataset

@@ -34,10 +34,7 @@ def find_numbers(name: str) -> tuple[int, int] | None:
 
 
 def synthetic_dataset(name: str, generator: np.random.Generator) -> tuple[PackedGraphs, Task]:
-    """Draw 300 CSL graphs or 1,000 unions by their name, split into 60, 20 and 20 percent.
-
-    The class is the set of the components' types.
-    """
+    """Draw 300 CSL graphs or 1,000 unions by name, split 60 / 20 / 20; a class is the set of the components' types."""
     found = find_numbers(name)
     if found is None:
         raise DataError(f"no synthetic dataset is named '{name}'; the patterns are {', '.join(SYNTHETIC)}")

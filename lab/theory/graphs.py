@@ -1,4 +1,4 @@
-"""Strongly regular graphs of several families, as networkx builds them, and their parameters."""
+"""Strongly regular graphs of several families, as networkx builds them, and all unions of a collection."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ import networkx as nx
 import numpy as np
 
 from policylearn.data import PackedGraphs
-from policylearn.data.synthetic import join
+from policylearn.data.synthetic import join, union_classes
 from policylearn.data.synthetic.assembly import one_graph
+from policylearn.data.synthetic.csl import assemble
 
 
 def pack(*graphs: nx.Graph) -> PackedGraphs:
@@ -49,3 +50,12 @@ def srg_parameters(graph: PackedGraphs) -> tuple[int, int, int, int]:
         raise ValueError("the graph is not strongly regular")
     (k, b), (_, mu) = nx.intersection_array(found)
     return len(found), k, k - b - 1, mu
+
+
+def union_family(parts: PackedGraphs, size: int) -> PackedGraphs:
+    """Every union of ``size`` different members once, ``y`` numbering the subsets of members in lexicographic order.
+
+    The members should be connected and pairwise non-isomorphic, or classes coincide; for ``extras`` see `assemble`.
+    """
+    members = union_classes(parts, size)
+    return assemble(parts, members, np.arange(len(members)), None)
