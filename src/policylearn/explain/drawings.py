@@ -57,7 +57,7 @@ def graph_svg(
     Args:
         edges: both ends of each, ``(2, E)``.
         places: of the nodes, ``(n, 2)``, with y upwards.
-        name: is said to those who cannot see the drawing.
+        name: the accessible name, for screen readers.
         chances: nodes are shaded by their probabilities; all alike without.
         picked: nodes that are ringed and numbered.
     """
