@@ -64,6 +64,13 @@ class LayerSettings(Settings, frozen=True):
     """Width C of every layer."""
 
 
+class RowLimitSettings(LayerSettings, frozen=True):
+    """Settings of systems that hold all copies of a batch at once."""
+
+    max_rows: Positive = 1 << 20
+    """Rows (one per node and copy) that a batch may have; larger ones are refused."""
+
+
 def _copies(settings: Settings, nodes: int) -> int:
     """A system that limits its rows and makes no picks has a copy per node."""
     return nodes if hasattr(settings, "max_rows") and not hasattr(settings, "picks") else 1
