@@ -126,7 +126,14 @@ class Predictor:
         return self.answer_prepared(self.prepare(items), batch_size=batch_size, level=level)
 
     def answer_molecules(self, smiles: Sequence[str], *, workers: int = 0) -> tuple[Answer, dict[int, str]]:
-        """The answer of the molecules that can be read, in their order, and why the others cannot, by position.
+        """The answer of the molecules that `prepare_molecules` can read, and why the others cannot, by position."""
+        graphs, problems = self.prepare_molecules(smiles, workers=workers)
+        return self.answer_prepared(graphs), problems
+
+    def prepare_molecules(
+        self, smiles: Sequence[str], *, workers: int = 0
+    ) -> tuple[PackedGraphs | None, dict[int, str]]:
+        """The molecules that can be read, in their order, ready for the model, and why the others cannot, by position.
 
         So many ``workers`` read them, with a time limit per molecule; 0 reads them in this process, without.
         """
@@ -138,7 +145,7 @@ class Predictor:
         ):
             problems |= {chunk[at]: reason for at, reason in found.problems.items()}
             graphs += [] if found.graphs is None else [found.graphs]
-        return self.answer_prepared(join_graphs(graphs)), problems
+        return join_graphs(graphs), problems
 
     @torch.inference_mode()
     def answer_prepared(
