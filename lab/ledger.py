@@ -7,6 +7,7 @@ theory all keep their work here.
 from __future__ import annotations
 
 import glob
+import hashlib
 import json
 import os
 import re
@@ -31,6 +32,11 @@ WAIT_SECONDS = 2.0
 """Between two looks at jobs of other processes."""
 FILE = "file"
 """A field that says where a record was read from; it is not written."""
+
+
+def short_hash(config: Any) -> str:
+    """Eight letters that differ where the configuration does."""
+    return hashlib.sha256(json.dumps(flat(config), sort_keys=True).encode()).hexdigest()[:8]
 
 
 class LedgerError(ValueError):

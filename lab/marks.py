@@ -9,10 +9,10 @@ import networkx as nx
 import numpy as np
 import torch
 
+from lab.pictures import Panel
 from policylearn.bags import Graphs
 from policylearn.data import PackedGraphs, make_batch
 from policylearn.data.packed import Array
-from policylearn.explain import Panel
 from policylearn.models import SubgraphGNN
 from policylearn.training import load_source
 from policylearn.training.runs import load_run

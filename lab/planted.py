@@ -33,17 +33,17 @@ from torch import nn
 from torch.optim.lr_scheduler import LambdaLR
 from torch_geometric.data import Batch
 
+from lab.ledger import short_hash
 from lab.provenance import Provenance, forget_peak, peak
 from lab.settings import policy_model
 from policylearn.bags import Graphs
 from policylearn.data import PackedGraphs, Task, make_batch
 from policylearn.data.packed import Array
-from policylearn.data.synthetic import shuffle_nodes
-from policylearn.data.synthetic.assembly import pack_edges
+from policylearn.data.synthetic import join, shuffle_nodes
+from policylearn.data.synthetic.assembly import one_graph
 from policylearn.fast import accelerate
 from policylearn.models import Inputs, SubgraphGNN, calibrate
 from policylearn.nn import NetworkConfig, NodesThenCopies
-from policylearn.settings.flat import short_hash
 from policylearn.training.schedules import warmup_cosine
 from policylearn.wording import markdown_table
 
@@ -140,14 +140,8 @@ def planted_graphs(sizes: Array, generator: np.random.Generator, labels: Array |
     """Graphs of about these sizes; the extra ``decisive`` says where a mark decides, ``(N,)``; labels are drawn."""
     labels = generator.integers(2, size=len(sizes)) if labels is None else labels
     made = [_one(int(n), int(label), generator) for n, label in zip(sizes, labels, strict=True)]
-    edges, decisive = [one[0] for one in made], [one[1] for one in made]
-    packed = pack_edges(
-        np.concatenate(edges, axis=1),
-        np.array([len(one) for one in decisive]),
-        np.array([one.shape[1] for one in edges]),
-        y=labels,
-    )
-    return shuffle_nodes(replace(packed, extras={"decisive": np.concatenate(decisive)}), generator)
+    packed = join([one_graph(pairs, len(nodes)) for pairs, nodes in made], y=labels)
+    return shuffle_nodes(replace(packed, extras={"decisive": np.concatenate([nodes for _, nodes in made])}), generator)
 
 
 def _one(n: int, label: int, generator: np.random.Generator) -> tuple[Array, Array]:

@@ -8,9 +8,11 @@ bond types follow ZINC's frequencies.
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from policylearn.data.arrays import pointer
 from policylearn.data.packed import Array, DataError, PackedGraphs
-from policylearn.data.synthetic.assembly import one_graph, pack_edges
+from policylearn.data.synthetic.assembly import one_graph
 
 ATOM_TYPES = 21
 # how often each of ZINC's atom types occurs; the last types exist in its table but not in its 12,000 molecules
@@ -50,6 +52,38 @@ def molecule_like(
         x=generator.choice(ATOM_TYPES, size=int(sizes.sum()), p=weights).astype(np.uint8),
         edge_attr=draw_bonds(in_ring, generator),
         y=np.array([float(fives) for _, _, fives in drawn]),
+    )
+
+
+def pack_edges(
+    edges: Array,
+    num_nodes: Array,
+    edges_of_graph: Array,
+    *,
+    x: Array | None = None,
+    edge_attr: Array | None = None,
+    y: ArrayLike | None = None,
+) -> PackedGraphs:
+    """Pack graphs from their undirected edges, each given once with local ids; both directions are stored.
+
+    Without ``x`` nodes get a constant column, without ``y`` graphs the target 0.
+
+    Shapes:
+        edges ``(2, U)``, num_nodes and edges_of_graph ``(G,)``, x ``(N, ...)``, edge_attr ``(U, ...)``, y ``(G, ...)``.
+    """
+    node_ptr = pointer(num_nodes)
+    first_node = np.repeat(node_ptr[:-1], edges_of_graph)  # (U,)
+    both = np.concatenate([edges, edges[::-1]], axis=1).astype(np.int64, copy=False)  # (2, U) -> (2, 2U)
+    row = both + np.tile(first_node, 2)
+    order = np.lexsort((row[1], row[0]))
+    attributes = np.zeros((edges.shape[1], 0), dtype=np.uint8) if edge_attr is None else edge_attr
+    return PackedGraphs(
+        x=np.ones((int(node_ptr[-1]), 1), dtype=np.uint8) if x is None else x,
+        edge_index=both[:, order],
+        edge_attr=np.concatenate([attributes, attributes])[order],
+        node_ptr=node_ptr,
+        edge_ptr=pointer(2 * np.asarray(edges_of_graph)),
+        y=np.zeros(len(num_nodes), dtype=np.int64) if y is None else np.asarray(y),
     )
 
 
@@ -103,3 +137,11 @@ def grid(rows: int, cols: int) -> PackedGraphs:
 def path(n: int) -> PackedGraphs:
     """A path of n nodes."""
     return grid(1, n)
+
+
+def adjacency(graphs: PackedGraphs, graph: int = 0) -> Array:
+    """Dense 0/1 adjacency of one graph, ``(n, n)``."""
+    nodes = int(graphs.num_nodes[graph])
+    dense = np.zeros((nodes, nodes), dtype=np.int64)
+    dense[tuple(graphs.edge_index[:, graphs.edge_ptr[graph] : graphs.edge_ptr[graph + 1]].astype(np.int64))] = 1
+    return dense

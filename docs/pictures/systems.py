@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import networkx as nx
-
-from policylearn.data.pictures import new_picture
+from matplotlib.figure import Figure
 
 FOLDER = Path(__file__).parent / "systems"
 PLAIN, MARK, NEAR, FADED, SECOND = "#c9d6e8", "#d1495b", "#7fb069", "#eeeeee", "#edae49"
@@ -257,8 +256,9 @@ def main(folder: Path = FOLDER) -> None:
     """Draw them all."""
     folder.mkdir(exist_ok=True)
     for name, draw in PICTURES.items():
-        with new_picture(folder / f"{name}.png", 6.0, 1.7, dpi=90) as figure:
-            draw(figure.subplots(1, 3))
+        figure = Figure(figsize=(6.0, 1.7), layout="constrained")
+        draw(figure.subplots(1, 3))
+        figure.savefig(folder / f"{name}.png", dpi=90)
 
 
 if __name__ == "__main__":

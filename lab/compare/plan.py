@@ -21,10 +21,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from lab.ledger import short_hash
 from lab.settings import look_up, settings_of
 from policylearn.models import complete
 from policylearn.settings import ConfigError, RunConfig
-from policylearn.settings.flat import short_hash
 from policylearn.settings.run_config import read_yaml
 from policylearn.settings.schema import Seed, Settings, merged, nested, put
 from policylearn.training.presets import run_config

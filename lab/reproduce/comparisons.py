@@ -8,12 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from lab.compare.runner import CompareRecord
-from lab.ledger import read_record
+from lab.ledger import read_record, short_hash
 from lab.reproduce.declaration import Cell, Experiment, Table
 from lab.reproduce.records import Record, fields_of
 from lab.run_record import RunRecord
 from lab.settings import read_settings, selection_of
-from policylearn.settings.flat import short_hash
 
 FOLDER = "compare"
 """Below the results; ``python -m lab compare`` puts its records there."""

@@ -9,12 +9,13 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
+from lab.ledger import short_hash
 from lab.reproduce.declaration import ABSENT, Cell, Table
 from lab.reproduce.wish import Wish
 from lab.settings import settings_of
 from policylearn.models import complete
 from policylearn.settings import ConfigError, RunConfig, changed, with_setting
-from policylearn.settings.flat import differences, short_hash
+from policylearn.settings.flat import differences
 from policylearn.settings.schema import nested
 from policylearn.wording import hint, write_value
 

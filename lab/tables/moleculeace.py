@@ -20,10 +20,10 @@ import pandas as pd
 
 from lab.bench.commands import children_seconds, ours
 from lab.pages import replace_between
+from lab.pictures import new_picture
 from lab.provenance import commit, describe_machine
 from policylearn.data import data_root
 from policylearn.data.atomic import write_text
-from policylearn.data.pictures import new_picture
 from policylearn.wording import markdown_table
 
 RECORDS = Path("results/moleculeace/test/default")

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pandas as pd
 
+from lab.pictures import new_picture
 from lab.theory.records import LearningRecord
-from policylearn.data.pictures import new_picture
 
 COLOURS = ("#6b7a8f", "#d1495b", "#1b6ca8", "#edae49", "#3a7d44", "#8e5ea2", "#00798c")
 PANELS = {"accuracy": "test accuracy", "coverage": "coverage, argmax", "sampled_coverage": "coverage, sampled"}

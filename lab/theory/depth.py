@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
+import networkx as nx
 import numpy as np
-from scipy.sparse.csgraph import shortest_path
 
+from lab.theory.graphs import unpack
 from lab.theory.wl import UNMARKED, marked_copies, refine
 from policylearn.data import PackedGraphs
 from policylearn.data.packed import Array
-from policylearn.data.synthetic import adjacency
 
 
 def diameters(graphs: PackedGraphs) -> Array:
     """The longest of the shortest paths of each graph, ``(G,)``; graphs must be connected."""
-    alone = (adjacency(graphs, np.array([graph]))[0] for graph in range(len(graphs)))
-    return np.array([int(shortest_path(matrix, unweighted=True).max()) for matrix in alone])
+    return np.array([nx.diameter(unpack(graphs, graph)) for graph in range(len(graphs))])
 
 
 def mark_is_seen(graphs: PackedGraphs, layers: int) -> Array:

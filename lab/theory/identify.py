@@ -11,10 +11,10 @@ from itertools import combinations, product
 
 import numpy as np
 
+from lab.theory.graphs import union_family
 from lab.theory.wl import UNMARKED, marked_copies, number_of, refine
 from policylearn.data import PackedGraphs
 from policylearn.data.packed import Array
-from policylearn.data.synthetic import union_family
 
 
 @dataclass(frozen=True)

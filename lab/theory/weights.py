@@ -26,7 +26,6 @@ from policylearn.nn import (
     Features,
     NetworkConfig,
     NodeEncoder,
-    NoNorm,
     PyGConv,
     SingleStreamEncoder,
     SingleStreamLayer,
@@ -254,4 +253,4 @@ def two_streams(features: Features, channels: int, depth: int) -> TwoStreamEncod
 
 def stream(inputs: int, outputs: int) -> StreamLayer:
     """A GraphConv layer without norm."""
-    return StreamLayer(PyGConv(GraphConv(inputs, outputs)), NoNorm())
+    return StreamLayer(PyGConv(GraphConv(inputs, outputs)), nn.Identity())

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from lab.marks import marked_run
+from lab.pictures import draw_panels
 from lab.verbs import verb
 from policylearn.cli.options import Output
 from policylearn.cli.printing import say
-from policylearn.explain import draw_panels
 from policylearn.wording import markdown_table
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from rich.console import Console
 
-from lab.ledger import Ledger, read_content, run_jobs
+from lab.ledger import Ledger, read_content, run_jobs, short_hash
 from lab.settings import selection_of, settings_of
 from lab.training_bars import training_bars
 from lab.verbs import verb
@@ -25,7 +25,6 @@ from policylearn.data.atomic import write_text
 from policylearn.models import complete
 from policylearn.policies import ESTIMATORS
 from policylearn.settings import ConfigError, RunConfig, changed, read_config, to_yaml
-from policylearn.settings.flat import short_hash
 from policylearn.settings.schema import nested
 from policylearn.training import load_source
 from policylearn.training.folds import train

@@ -9,6 +9,7 @@ from typing import Annotated
 from cyclopts import Parameter
 from rich.console import Console
 
+from lab.pictures import Panel, draw_panels
 from lab.settings import look_up
 from lab.theory.checks import CHECKS, check_table
 from lab.theory.checks.record import braces
@@ -23,7 +24,6 @@ from policylearn.cli.options import Numbers, OutputPath, Words
 from policylearn.cli.printing import say
 from policylearn.data.synthetic import csl_edges, csl_graph, join
 from policylearn.demo.learning import METHODS, LearningConfig
-from policylearn.explain import Panel, draw_panels
 
 
 @verb("theory check")

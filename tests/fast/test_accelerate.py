@@ -126,7 +126,7 @@ def test_a_layer_of_ones_own_is_left_alone() -> None:
     ("changes", "reason"),
     [
         ({"conv": "gcn"}, "its convolution is PyGConv, not GIN"),
-        ({"norm": "none"}, "its norms are NoNorm, not all batch or all layer norms"),
+        ({"norm": "none"}, "its norms are Identity, not all batch or all layer norms"),
     ],
 )
 def test_layers_of_other_parts_are_left_alone(changes: dict[str, str], reason: str) -> None:

@@ -13,8 +13,7 @@ from typing import Any
 import pytest
 
 from lab import ledger as module
-from lab.ledger import JobOutcome, Ledger, LedgerError, read_content, run_jobs
-from policylearn.settings.flat import short_hash
+from lab.ledger import JobOutcome, Ledger, LedgerError, read_content, run_jobs, short_hash
 from tests.errors import raises_naming
 
 DEFAULT = {"size": 1, "colour": "red"}

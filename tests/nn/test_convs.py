@@ -8,7 +8,7 @@ from torch import nn
 from torch_geometric.nn import GATv2Conv, GCNConv, GINConv, GINEConv, MessagePassing, SAGEConv
 
 from policylearn.bags import Bag, Graphs, Selection, mark_nodes
-from policylearn.nn import GIN, CategoricalEdges, NoNorm, PyGConv, RealEdges
+from policylearn.nn import GIN, CategoricalEdges, PyGConv, RealEdges
 from policylearn.policies import FullPolicy
 from tests.errors import raises_naming
 from tests.graphs import BONDS, batch_of, molecules, small_model
@@ -42,7 +42,7 @@ def test_pyg_layers_see_one_copy_at_a_time(conv: MessagePassing, ragged: bool) -
 def test_gin_is_pygs_gin_on_every_copy(edges: str, ragged: bool) -> None:
     bag = bags()[int(ragged)]
     encoder = {"none": None, "categorical": CategoricalEdges((BONDS,), 4), "real": RealEdges(1, 4)}[edges]
-    ours = GIN(nn.Linear(4, 5), NoNorm(), nn.Linear(5, 3), encoder).double()
+    ours = GIN(nn.Linear(4, 5), nn.Identity(), nn.Linear(5, 3), encoder).double()
     with torch.no_grad():
         ours.eps.fill_(0.3)
     assert GRAPHS.edge_attr is not None

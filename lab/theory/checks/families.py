@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import networkx as nx
 import numpy as np
 
 from lab.theory.checks.record import Measured, braces, check
+from lab.theory.graphs import pack, union_family
 from lab.theory.identify import bag_kinds, collection_told_apart, identification
 from lab.theory.wl import marked_copies, refine
 from policylearn.data import PackedGraphs, take_graphs
@@ -16,10 +18,7 @@ from policylearn.data.synthetic import (
     csl_members,
     join,
     num_components,
-    random_regular,
-    union_family,
 )
-from policylearn.data.synthetic.assembly import one_graph
 
 SIZES = (13, 17, 29)
 MOST_COMPONENTS = 4
@@ -120,7 +119,7 @@ def other_families() -> Measured:
 
 def regular_collection(nodes: int, degree: int, generator: np.random.Generator, most: int = 6) -> PackedGraphs:
     """Connected random regular graphs that 1-WL cannot tell apart, but any one mark can."""
-    edges = random_regular(nodes, degree, 60, generator)  # (2, 60, U)
-    drawn = join([one_graph(edges[:, draw], nodes) for draw in range(60)])
+    seeds = generator.integers(2**32, size=60).tolist()
+    drawn = pack(*(nx.random_regular_graph(degree, nodes, seed) for seed in seeds))
     connected = take_graphs(drawn, np.flatnonzero(num_components(drawn) == 1))
     return take_graphs(connected, collection_told_apart(connected)[:most])

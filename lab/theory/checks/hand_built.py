@@ -14,6 +14,7 @@ from lab.theory.checks.families import SIZES, csl_families
 from lab.theory.checks.random_policies import log_chances, whole_batch
 from lab.theory.checks.record import Measured, check
 from lab.theory.depth import diameters, layers_needed, mark_is_seen
+from lab.theory.graphs import union_family
 from lab.theory.weights import (
     OneShot,
     covering_model,
@@ -25,7 +26,7 @@ from lab.theory.weights import (
 )
 from policylearn.bags import Graphs
 from policylearn.data import PackedGraphs, make_batch
-from policylearn.data.synthetic import csl_members, join, shuffle_nodes, union_family
+from policylearn.data.synthetic import csl_members, join, shuffle_nodes
 from policylearn.data.synthetic.assembly import one_graph
 from policylearn.demo.learning import covered
 from policylearn.policies import NoPolicy

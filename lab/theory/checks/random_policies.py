@@ -17,10 +17,11 @@ from lab.theory.chance import (
     success_without_replacement,
 )
 from lab.theory.checks.record import Measured, check
+from lab.theory.graphs import union_family
 from lab.theory.weights import draw_weights, random_one_shot
 from policylearn.bags import Graphs, Selection
 from policylearn.data import PackedGraphs, make_batch
-from policylearn.data.synthetic import csl_members, csl_unions, union_family
+from policylearn.data.synthetic import csl_members, csl_unions
 from policylearn.demo.learning import covered
 from policylearn.nn import NetworkConfig, segment_argmax, segment_log_softmax
 from policylearn.policies import RandomPolicy

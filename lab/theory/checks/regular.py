@@ -8,18 +8,17 @@ import networkx as nx
 import numpy as np
 
 from lab.theory.checks.record import Measured, check
+from lab.theory.graphs import pack, rook, shrikhande, srg_parameters, triangular
 from lab.theory.identify import bag_kinds
 from policylearn.data import CATALOG, PackedGraphs, data_root, load_dataset, take_graphs
-from policylearn.data.synthetic import adjacency, complement, join, paley, rook, shrikhande, srg_parameters, triangular
-from policylearn.data.synthetic.regular import from_dense
 
 
 @check("srg-different", "`identify.bag_kinds`")
 def different_parameters() -> Measured:
     """Strongly regular graphs of different parameters are told apart by one mark, though 1-WL cannot."""
-    graphs = join([triangular(7), complement(triangular(7))])
+    graphs = pack(triangular(7), nx.complement(triangular(7)))
     kinds = bag_kinds(graphs)
-    names = [str(tuple(srg_parameters(take_graphs(graphs, [graph])))) for graph in range(2)]
+    names = [str(srg_parameters(take_graphs(graphs, [graph]))) for graph in range(2)]
     return (
         f"{names[0]} and {names[1]}, every node marked",
         "alike unmarked; no marked copy of one looks like one of the other",
@@ -50,10 +49,10 @@ def all_parameters() -> Measured:
 @check("srg-equal", "`identify.bag_kinds`")
 def equal_parameters() -> Measured:
     """Strongly regular graphs of equal parameters are not told apart, even by the full bag."""
-    groups = {"(16, 6, 2, 2)": join([rook(4), shrikhande()]), "(28, 12, 6, 4)": join([triangular(8), *changs()])}
+    groups = {"(16, 6, 2, 2)": pack(rook(4), shrikhande()), "(28, 12, 6, 4)": pack(triangular(8), *changs())}
     holds = all(bag_kinds(graphs).full_bags_equal() for graphs in groups.values())
     named = all(
-        str(tuple(srg_parameters(take_graphs(graphs, [graph])))) == name
+        str(srg_parameters(take_graphs(graphs, [graph]))) == name
         for name, graphs in groups.items()
         for graph in range(len(graphs))
     )
@@ -80,10 +79,10 @@ def stored_graphs() -> Measured:
 def srg_collection() -> PackedGraphs:
     """Strongly regular graphs of several families, and the complements of those that are not their own."""
     graphs = [triangular(m) for m in (5, 6, 7, 8)] + [rook(m) for m in (3, 4, 5, 6)] + [shrikhande(), *changs()]
-    return join([*graphs, *(complement(graph) for graph in graphs), *(paley(q) for q in (5, 13, 17, 29))])
+    return pack(*graphs, *map(nx.complement, graphs), *(nx.paley_graph(q).to_undirected() for q in (5, 13, 17, 29)))
 
 
-def changs() -> list[PackedGraphs]:
+def changs() -> list[nx.Graph]:
     """The three Chang graphs: T(8) switched at the edges of four parts, of an octagon, and of a triangle and pentagon.
 
     Switching at a set of nodes turns joined into unjoined, and the other way round, between the set and the rest.
@@ -91,6 +90,6 @@ def changs() -> list[PackedGraphs]:
     pairs = list(combinations(range(8), 2))
     parts = nx.Graph([(0, 1), (2, 3), (4, 5), (6, 7)])
     octagon, two_rings = nx.cycle_graph(8), nx.union(nx.cycle_graph(3), nx.cycle_graph(range(3, 8)))
-    dense = adjacency(triangular(8))[0]
+    dense = nx.to_numpy_array(triangular(8), pairs, dtype=bool)
     inside = [np.array([graph.has_edge(*pair) for pair in pairs]) for graph in (parts, octagon, two_rings)]
-    return [from_dense(dense ^ (chosen[:, None] != chosen)) for chosen in inside]
+    return [nx.from_numpy_array(dense ^ (chosen[:, None] != chosen)) for chosen in inside]

@@ -2,7 +2,6 @@ from .adjacency import Adjacency as Adjacency
 from .adjacency import count_ids as count_ids
 from .adjacency import may_read as may_read
 from .adjacency import pointers as pointers
-from .bag import MAX_ROWS as MAX_ROWS
 from .bag import Bag as Bag
 from .bag import RowLimitError as RowLimitError
 from .bag import check_rows as check_rows

@@ -16,9 +16,6 @@ from policylearn.bags.adjacency import Adjacency
 from policylearn.bags.graphs import Graphs
 from policylearn.bags.selection import NO_PICK, Selection
 
-MAX_ROWS = 1 << 20
-"""Rows that a system which holds its bag whole takes per batch unless told otherwise."""
-
 
 @dataclass(frozen=True, eq=False)
 class Bag:

@@ -31,7 +31,6 @@ class Dataset:
         task: what to predict.
         splits: one, or one per fold; empty where the dataset has none.
         caveat: what is not original about the data; None where all is.
-        source: the file it was read from; None for synthetic graphs.
     """
 
     name: str
@@ -39,7 +38,6 @@ class Dataset:
     task: Task
     splits: tuple[Split, ...]
     caveat: str | None = None
-    source: Path | None = None
 
     def __len__(self) -> int:
         return len(self.graphs)
@@ -85,7 +83,7 @@ def load_dataset(
         fetch(entry, path.parent, download)
     graphs = choose_target(entry, PackedGraphs.load(path), target, path)
     caveat = entry.caveat if entry.always_caveat or "origin" not in graphs.extras else None  # fetched files name theirs
-    return Dataset(name, graphs, entry.build_task(graphs), make_splits(entry, graphs, path), caveat, path)
+    return Dataset(name, graphs, entry.build_task(graphs), make_splits(entry, graphs, path), caveat)
 
 
 def load_file(path: str | Path, *, target: str | None = None, task: Task | None = None) -> Dataset:
@@ -94,7 +92,7 @@ def load_file(path: str | Path, *, target: str | None = None, task: Task | None 
     graphs = PackedGraphs.load(path)
     if target is not None:
         graphs = choose_column(graphs, target, str(path))
-    return Dataset(path.stem, graphs, task or infer_task(graphs), official_splits(graphs, str(path)), None, path)
+    return Dataset(path.stem, graphs, task or infer_task(graphs), official_splits(graphs, str(path)))
 
 
 def infer_task(graphs: PackedGraphs) -> Task:

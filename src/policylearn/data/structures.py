@@ -68,7 +68,7 @@ def check_structures(structures: Mapping[str, Structure], node_ptr: Array, edge_
 
 
 def check_pointers(structures: Mapping[str, Structure], node_ptr: Array, edge_ptr: Array, source: str) -> None:
-    """Raise where a structure has no fit name, no numbers, or another number of rows or graphs than it should."""
+    """Raise where a structure has an invalid name, no numbers, or a wrong number of rows or graphs."""
     for name, structure in structures.items():
         check_name(name, source)
         label, values = f"{source}: structure '{name}'", structure.values

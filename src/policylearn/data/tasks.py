@@ -73,7 +73,7 @@ class Task:
         kind: numbers, yes/no (several columns: one yes/no each, gaps allowed), or one of several classes.
         loss: what training minimises, on scaled targets.
         metric: what is reported.
-        targets: a name a target column (`classes`: one name, of the label).
+        targets: the name of each target column (`classes`: one name, that of the label).
         level: whether a row of ``y`` belongs to a graph or to a node.
         classes: the names behind the class ids (`classes`) or behind 0 and 1 (`binary`), where they have names.
         scaling: of the targets; None leaves them as they are.

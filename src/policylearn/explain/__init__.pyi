@@ -1,6 +1,4 @@
 from .drawings import Layout as Layout
-from .drawings import Panel as Panel
-from .drawings import draw_panels as draw_panels
 from .drawings import place_nodes as place_nodes
 from .picks import PickedGraph as PickedGraph
 from .picks import picked_molecules as picked_molecules

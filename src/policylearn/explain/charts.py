@@ -24,7 +24,7 @@ STYLE: Any = {
 def scatter(points: Array, labels: tuple[str, str], name: str, *, intervals: Array | None = None) -> str:
     """Truth across, prediction upwards, the line of equality, and a thin upright for each interval.
 
-    Points are ``(n, 2)``, and so are the ends of their intervals. The name is said to those who cannot see the chart.
+    Points are ``(n, 2)``, and so are the ends of their intervals. The name is for screen readers.
     """
 
     def draw(axes: Any) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 
 from policylearn.data.atomic import write_text
 from policylearn.data.convert import open_rows
-from policylearn.explain.picks import picked_molecules, prediction_text
+from policylearn.explain.picks import picked_answers, prediction_text
 from policylearn.prediction.answer import Answer
 from policylearn.prediction.answer_columns import label_names
 from policylearn.prediction.predictor import Predictor
@@ -40,10 +40,12 @@ def write_explanation(
         taken = list(islice(rows, most + 1))
     lines = {row.line: row.fields[column] for row in taken[:most] if not row.problem}
     errors = {row.line: row.problem for row in taken[:most] if row.problem}
-    answer, problems = predictor.answer_molecules(list(lines.values()), workers=workers)
+    graphs, problems = predictor.prepare_molecules(list(lines.values()), workers=workers)
+    answer = predictor.answer_prepared(graphs)
     errors |= {line: problems[at] for at, line in enumerate(lines) if at in problems}
     good = [line for at, line in enumerate(lines) if at not in problems]
-    molecules = picked_molecules(predictor, [lines[line] for line in good])
+    found = None if graphs is None else picked_answers(predictor, graphs)
+    molecules = [] if found is None else [found.draw(at, lines[line], molecule=True) for at, line in enumerate(good)]
     told = [""] * len(good)
     if predictor.domain is not None and answer.near is not None:
         told = predictor.domain.warnings(answer.near)

@@ -16,7 +16,6 @@ from policylearn.data import PackedGraphs, Task
 from policylearn.data.molecules import parse
 from policylearn.data.packed import Array
 from policylearn.data.subset import local_nodes
-from policylearn.explain.drawings import graph_svg, place_nodes
 from policylearn.explain.molecules import MOST_ATOMS, molecule_svg
 from policylearn.explain.traces import Trace, trace_selection
 from policylearn.models import PickingModel, SubgraphGNN
@@ -81,7 +80,10 @@ class PickedAnswers:
         steps = []
         for step, node in enumerate(picked):
             row, marked = chances[step].tolist() if len(chances) else (), picked[: step + 1]
-            svg = molecule_svg(name, chances=row, picked=marked) if molecule else _svg(trace, name, row, marked)
+            if molecule:
+                svg = molecule_svg(name, chances=row, picked=marked)
+            else:
+                svg = trace.svg("force", name, chances=row, picked=marked) if trace.num_nodes <= MOST_ATOMS else ""
             steps.append(PickStep(step + 1, node, row[node] if row else None, svg, said[step + 1]))
         symbols = _symbols(name) if molecule and len(chances) else [""] * trace.num_nodes
         columns = [(at, symbols[at], tuple(chances[: len(steps), at].tolist())) for at in sorted(shown) if len(chances)]
@@ -132,10 +134,3 @@ def _symbols(smiles: str) -> list[str]:
     with rdBase.BlockLogs():
         molecule = parse(smiles)
     return [] if molecule is None else [atom.GetSymbol() for atom in molecule.GetAtoms()]
-
-
-def _svg(trace: Trace, name: str, chances: Sequence[float] = (), picked: Sequence[int] = ()) -> str:
-    if trace.num_nodes > MOST_ATOMS:
-        return ""
-    edges = np.array(trace.edges, dtype=np.int64).reshape(2, -1)
-    return graph_svg(edges, place_nodes(edges, trace.num_nodes, "force"), name, chances=chances, picked=picked)

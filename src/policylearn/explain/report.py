@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from policylearn.explain.drawings import graph_svg, place_nodes, shades
+from policylearn.explain.drawings import shades
 from policylearn.explain.traces import Trace
 from policylearn.prediction.templates import render
 
@@ -51,7 +51,7 @@ def report_html(report: HtmlReport) -> str:
         "explain",
         title=report.title,
         report=report,
-        panels=[(panel, panel_svg(panel)) for panel in report.panels],
+        panels=[(panel, panel.trace.svg("circle", panel.title)) for panel in report.panels],
         gradient=", ".join(shades(np.linspace(0, 1, 9).tolist(), 1.0)),
         top=f"{top:.3f}",
         frames=[frames(panel.trace, top, panel.notes) for panel in report.panels],
@@ -80,9 +80,3 @@ def frames(trace: Trace, top: float, notes: Sequence[str] = ()) -> list[dict[str
         }
         for step, pick in enumerate(trace.picks)
     ]
-
-
-def panel_svg(panel: TracePanel) -> str:
-    """The graph of a panel, with the nodes of each component on a circle."""
-    edges = np.array(panel.trace.edges, dtype=np.int64).reshape(2, -1)
-    return graph_svg(edges, place_nodes(edges, panel.trace.num_nodes, "circle"), panel.title)

@@ -264,11 +264,6 @@ def worst_molecules(task: Task, part: HeldOut, error: Array) -> list[dict[str, s
 
 def truths(task: Task, part: HeldOut, row: int) -> str:
     """The true values of a row in words."""
-    return ", ".join(truth_text(task, at, value) for at, value in enumerate(part.y[row]))
-
-
-def truth_text(task: Task, target: int, value: float) -> str:
-    """A true value in words."""
-    if task.kind == "regression" and value == value:
-        return f"{value:.6g}"
-    return target_text(task, target, value) or "-"
+    number = task.kind == "regression"
+    named = (f"{y:.6g}" if number and y == y else target_text(task, at, y) for at, y in enumerate(part.y[row]))
+    return ", ".join(one or "-" for one in named)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
 import torch
 from torch_geometric.data import Batch
 
 from policylearn.bags import NO_PICK, Graphs, Selection
+from policylearn.explain.drawings import Layout, graph_svg, place_nodes
 
 
 @dataclass(frozen=True)
@@ -19,6 +22,11 @@ class Trace:
     picks: tuple[int, ...]
     probabilities: tuple[tuple[float, ...], ...] | None
     """At each step that of each node, 0 where it could not be picked, ``(T, n)``; None if the policy has none."""
+
+    def svg(self, layout: Layout, name: str, *, chances: Sequence[float] = (), picked: Sequence[int] = ()) -> str:
+        """The graph drawn; see `graph_svg`."""
+        edges = np.array(self.edges, dtype=np.int64).reshape(2, -1)
+        return graph_svg(edges, place_nodes(edges, self.num_nodes, layout), name, chances=chances, picked=picked)
 
 
 def trace_selection(selection: Selection, batch: Batch | Graphs, graph: int = 0) -> Trace:

@@ -64,6 +64,13 @@ class LayerSettings(Settings, frozen=True):
     """Width C of every layer."""
 
 
+class RowLimitSettings(LayerSettings, frozen=True):
+    """Settings of systems that hold all copies of a batch at once."""
+
+    max_rows: Positive = 1 << 20
+    """Rows (one per node and copy) that a batch may have; larger ones are refused."""
+
+
 def _copies(settings: Settings, nodes: int) -> int:
     """A system that limits its rows and makes no picks has a copy per node."""
     return nodes if hasattr(settings, "max_rows") and not hasattr(settings, "picks") else 1
@@ -88,7 +95,6 @@ class System:
         presets: the settings that a dataset declares for it, from its settings and a look-up of what the dataset
             declares by name; by default those under the system's name.
         recipe: settings that belong to a recipe, from those asked for, its name and whether data is a table.
-        random_in_evaluation: whether outputs in evaluation are drawn, so that a seed belongs to them.
         note: what a user should know before choosing it, such as what it needs in memory.
     """
 
@@ -105,7 +111,6 @@ class System:
     facts: Callable[[Any], Mapping[str, Any]] = lambda _settings: {}
     presets: Callable[[Any, FindPreset], Mapping[str, Any] | None] | None = None
     recipe: Callable[[Mapping[str, Any], str, bool], Mapping[str, Any]] = lambda _asked, _recipe, _table: {}
-    random_in_evaluation: bool = False
     note: str = ""
 
     def read(self, content: Mapping[str, Any]) -> Any:

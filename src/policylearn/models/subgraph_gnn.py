@@ -123,7 +123,8 @@ class SubgraphGNN(nn.Module):
             total = total if added is None else total + added
         of_columns = self.column_outputs(columns)
         if of_columns is not None:
-            total = total + _mean_loss(of_columns, y, terms)
+            values, known = terms(of_columns.flatten(0, 1), y.repeat(len(of_columns), *([1] * (y.dim() - 1))))
+            total = total + values.sum() / known.sum().clamp(min=1)
         return Objective(total, step.prediction_loss, joined(outputs, of_columns), step.costs, selection)
 
     @property
@@ -168,12 +169,6 @@ class SubgraphGNN(nn.Module):
         if columns is not None:
             vectors = torch.cat([vectors, columns.to(vectors.dtype)], dim=1)
         return self.head(vectors)
-
-
-def _mean_loss(outputs: Tensor, y: Tensor, terms: LossTerms) -> Tensor:
-    """The mean loss over several outputs per graph, ``(H, G, outputs)``."""
-    values, known = terms(outputs.flatten(0, 1), y.repeat(len(outputs), *([1] * (y.dim() - 1))))
-    return values.sum() / known.sum().clamp(min=1)
 
 
 def learns_from_costs_alone(policy: Policy, selection: Selection) -> bool:

@@ -33,7 +33,6 @@ from .graph_columns import ColumnHeads as ColumnHeads
 from .graph_columns import GraphColumns as GraphColumns
 from .graph_columns import joined as joined
 from .norms import MLP as MLP
-from .norms import NoNorm as NoNorm
 from .norms import RowBatchNorm as RowBatchNorm
 from .norms import RowLayerNorm as RowLayerNorm
 from .norms import build_norm as build_norm

@@ -81,17 +81,13 @@ class RowLayerNorm(nn.Module):
         return self.norm(rows)
 
 
-class NoNorm(nn.Identity):
-    """Rows as they are."""
-
-
 def build_norm(kind: NormKind, channels: int, *, track: bool = True) -> nn.Module:
     """The norm of that name."""
     if kind == "batch":
         return RowBatchNorm(channels, track=track)
     if kind not in ("layer", "none"):
         raise ValueError(f"'norm' must be 'batch', 'layer' or 'none' (got '{kind}')")
-    return RowLayerNorm(channels) if kind == "layer" else NoNorm()
+    return RowLayerNorm(channels) if kind == "layer" else nn.Identity()
 
 
 class MLP(nn.Module):

@@ -14,7 +14,7 @@ from policylearn.nn.norms import MLP
 from policylearn.nn.readouts import CopyPool, Pooled
 from policylearn.nn.scope import copies_are_independent
 from policylearn.nn.segments import segment_argmax, segment_max, segment_mean
-from policylearn.policies.draws import Pick, gumbel, log_prob_of, selection_of
+from policylearn.policies.draws import Pick, gumbel, selection_of
 from policylearn.policies.estimators import ESTIMATORS, Estimator, Reinforce
 from policylearn.policies.protocol import Evidence, check_picks, unpicked
 from policylearn.policies.registry import POLICIES, PickSettings, PolicyInputs, PolicyKind
@@ -119,10 +119,8 @@ class LearnedPolicy(nn.Module):
 
     def _draw(self, logits: Tensor, noise: Tensor, graphs: Graphs) -> Pick:
         """Draw a node per graph (eq. 4); in training as the estimator does."""
-        if self.training:
-            return self.estimator.draw(logits, noise, graphs)
-        nodes = segment_argmax((logits + noise).detach(), graphs.batch, graphs.num_graphs)
-        return Pick(nodes, logits, log_prob=log_prob_of(logits, nodes, graphs))
+        estimator = self.estimator if self.training else Reinforce()
+        return estimator.draw(logits, noise, graphs)
 
     def _candidates(self, picks: list[Pick], graphs: Graphs, generator: torch.Generator | None) -> Tensor:
         """Which nodes may be picked now, ``(N,)``; at least one per graph."""

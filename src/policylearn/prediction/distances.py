@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -61,7 +60,10 @@ def find_distances(
     # The deviation over members grows with the distance too.
     ensemble = answers["valid"].std is not None
     slopes = tuple(0.0 if ensemble else distance_slope(away, own) for own in errors.T)
-    return MoleculeDistances(domain, near, slopes, baseline_half_widths(targets, LEVELS))
+    columns = [one[~np.isnan(one)] for one in targets.T]
+    from_median = [np.abs(one - np.median(one)) if len(one) else one for one in columns]
+    blind = tuple(tuple(conformal_quantile(one, level) for one in from_median) for level in LEVELS)
+    return MoleculeDistances(domain, near, slopes, blind)
 
 
 def distance_slope(distances: Array, errors: Array) -> float:
@@ -92,10 +94,3 @@ def interval_score(distances: Array, errors: Array, *, grow: bool, level: float 
         half = conformal_quantile(errors[rest] / (1 + slope * distances[rest]), level) * (1 + slope * distances[own])
         total += float((2 * half + 2 / (1 - level) * np.maximum(errors[own] - half, 0)).sum())
     return total
-
-
-def baseline_half_widths(targets: Array, levels: Sequence[float]) -> tuple[tuple[float, ...], ...]:
-    """For each level and target, how far from the median that share of the targets lies."""
-    columns = [one[~np.isnan(one)] for one in targets.T]
-    away = [np.abs(one - np.median(one)) if len(one) else one for one in columns]
-    return tuple(tuple(conformal_quantile(one, level) for one in away) for level in levels)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, cast
 import numpy as np
 
 from policylearn.data import DataError, PackedGraphs
-from policylearn.data.convert.stacking import constant_column
+from policylearn.data.convert.stacking import pack_arrays
 from policylearn.data.packed import Array, as_table
 from policylearn.data.preparation import prepare_molecules
 from policylearn.nn import Features
@@ -89,15 +89,15 @@ def unbatch(batch: Batch) -> PackedGraphs | None:
         raise DataError(f"'edge_index' must hold node ids from 0 to {nodes - 1}; count them through the whole batch")
     of_edge = owner[edge_index[0]]
     order = np.argsort(of_edge, kind="stable")
-    edge_attr = None if batch.edge_attr is None else batch.edge_attr.cpu().numpy()[order]
-    return PackedGraphs(
-        x=constant_column(nodes) if batch.x is None else batch.x.detach().cpu().numpy(),
-        edge_index=(edge_index - node_ptr[of_edge])[:, order],
-        edge_attr=np.empty((len(order), 0), dtype=np.uint8) if edge_attr is None else edge_attr,
-        node_ptr=node_ptr,
-        edge_ptr=np.searchsorted(of_edge[order], np.arange(count + 1)),
-        y=np.full((count, 1), np.nan, dtype=np.float32),
-    ).validate("the batch")
+    return pack_arrays(
+        np.diff(node_ptr),
+        np.bincount(of_edge, minlength=count),
+        (edge_index - node_ptr[of_edge])[:, order],
+        x=None if batch.x is None else batch.x.detach().cpu().numpy(),
+        edge_attr=None if batch.edge_attr is None else batch.edge_attr.cpu().numpy()[order],
+        y=None,
+        source="the batch",
+    )
 
 
 def find_misfits(graphs: PackedGraphs, node_features: Features, edge_features: Features) -> dict[int, str]:

@@ -34,7 +34,7 @@ def evaluate_table(
     """Score a run on molecules on a table with the columns that it was trained to predict.
 
     The column of molecules has the name that it had in training unless ``smiles`` says otherwise; for ``workers`` see
-    `Predictor.answer_molecules`.
+    `Predictor.prepare_molecules`.
     """
     path, task = Path(path), predictor.task
     texts: list[str] = []

@@ -23,6 +23,7 @@ from policylearn.prediction.blend import Blend
 from policylearn.prediction.calibration import USUAL, Calibration
 from policylearn.prediction.input_graphs import Items, find_misfits, pack_items
 from policylearn.settings.run_files import batch_warning
+from policylearn.settings.schema import RunNote
 from policylearn.training.evaluation import answers, local_picks, outputs_of
 from policylearn.training.packed_run import run_folder
 from policylearn.training.prepared_data import apply_stored, check_columns
@@ -32,7 +33,7 @@ CHUNK = 512
 """Molecules that are prepared together."""
 
 
-class BatchWarning(UserWarning):
+class BatchWarning(RunNote):
     """Predictions that depend on the other graphs of their batch."""
 
 
@@ -125,7 +126,14 @@ class Predictor:
         return self.answer_prepared(self.prepare(items), batch_size=batch_size, level=level)
 
     def answer_molecules(self, smiles: Sequence[str], *, workers: int = 0) -> tuple[Answer, dict[int, str]]:
-        """The answer of the molecules that can be read, in their order, and why the others cannot, by position.
+        """The answer of the molecules that `prepare_molecules` can read, and why the others cannot, by position."""
+        graphs, problems = self.prepare_molecules(smiles, workers=workers)
+        return self.answer_prepared(graphs), problems
+
+    def prepare_molecules(
+        self, smiles: Sequence[str], *, workers: int = 0
+    ) -> tuple[PackedGraphs | None, dict[int, str]]:
+        """The molecules that can be read, in their order, ready for the model, and why the others cannot, by position.
 
         So many ``workers`` read them, with a time limit per molecule; 0 reads them in this process, without.
         """
@@ -137,7 +145,7 @@ class Predictor:
         ):
             problems |= {chunk[at]: reason for at, reason in found.problems.items()}
             graphs += [] if found.graphs is None else [found.graphs]
-        return self.answer_prepared(join_graphs(graphs)), problems
+        return join_graphs(graphs), problems
 
     @torch.inference_mode()
     def answer_prepared(

@@ -19,7 +19,7 @@ from policylearn.prediction.stored_arrays import read_arrays, reading, save_arra
 
 TREES = "trees.safetensors"
 COLUMNS = 1024
-"""Columns of the fingerprint that trees see: those that vary most over the training molecules."""
+"""Columns of the fingerprint that trees see: those whose logarithms vary most over the training molecules."""
 ROUNDS = 300
 SETTINGS: dict[str, Any] = {
     "learning_rate": 0.05,
@@ -100,7 +100,8 @@ class TreeModel:
 def fit_trees(task: Task, graphs: PackedGraphs, rows: Array, *, seed: int = 0) -> TreeModel:
     """Fit boosted trees to some rows of molecules with fingerprints, descriptors and targets, one model per output."""
     lightgbm = import_lightgbm()
-    columns = most_varied(molecule_features(graphs)[0][rows])
+    spread = np.log1p(molecule_features(graphs)[0][rows], dtype=np.float32).var(axis=0)
+    columns = np.sort(np.argsort(-spread, kind="stable")[:COLUMNS])
     x = tree_inputs(graphs, columns)[rows]
     objective = "regression" if task.kind == "regression" else "binary"
     nodes: list[tuple[int, float, int, int, float]] = []
@@ -157,9 +158,3 @@ def tree_inputs(graphs: PackedGraphs, columns: Array) -> Array:
     """Descriptors and some columns of the fingerprint, ``(G, D)``."""
     counts, descriptors = molecule_features(graphs)
     return np.concatenate([descriptors, counts[:, columns]], axis=1)
-
-
-def most_varied(counts: Array) -> Array:
-    """The columns whose logarithms vary most, in their order."""
-    spread = np.log1p(counts, dtype=np.float32).var(axis=0)
-    return np.sort(np.argsort(-spread, kind="stable")[:COLUMNS])

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -45,8 +43,3 @@ def differences(ours: Any, theirs: Any) -> dict[str, tuple[Any, Any]]:
     one, other = flat(ours), flat(theirs)
     both = {key: (one.get(key), other.get(key)) for key in sorted(one.keys() | other.keys())}
     return {key: pair for key, pair in both.items() if pair[0] != pair[1]}
-
-
-def short_hash(config: Any) -> str:
-    """Eight letters that differ where the configuration does."""
-    return hashlib.sha256(json.dumps(flat(config), sort_keys=True).encode()).hexdigest()[:8]

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import ast
 import functools
-import inspect
-import textwrap
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, Literal, Self, TypeVar, get_args, get_origin, get_type_hints
 
 import msgspec
+from docstring_parser import parse_from_object
 
 from policylearn.wording import nearest_word
 
@@ -197,14 +195,6 @@ def choices_of(kind: Any) -> list[str]:
 
 def docs_of(kind: type) -> dict[str, str]:
     """The docstring below each attribute of a class and its parents, in one line."""
-    found: dict[str, str] = {}
-    for parent in reversed(kind.__mro__[: kind.__mro__.index(Settings)] if issubclass(kind, Settings) else [kind]):
-        (body,) = ast.parse(textwrap.dedent(inspect.getsource(parent))).body
-        assert isinstance(body, ast.ClassDef)
-        for before, after in zip(body.body, body.body[1:], strict=False):
-            text = after.value if isinstance(after, ast.Expr) else None
-            if not (isinstance(before, ast.AnnAssign) and isinstance(before.target, ast.Name)):
-                continue
-            if isinstance(text, ast.Constant) and isinstance(text.value, str):
-                found[before.target.id] = " ".join(text.value.split())
-    return found
+    parents = reversed(kind.__mro__[: kind.__mro__.index(Settings)] if issubclass(kind, Settings) else [kind])
+    described = (one for parent in parents for one in parse_from_object(parent).params)
+    return {one.arg_name: " ".join((one.description or "").split()) for one in described}

@@ -115,7 +115,7 @@ def _from_table(config: DataConfig) -> Source:
         on_error=config.on_error,
     )
     split: SplitName = config.split or ("column" if config.split_column else "scaffold")
-    dataset = Dataset(path.name, table.graphs, table.task, (), None, path)
+    dataset = Dataset(path.name, table.graphs, table.task, ())
     dataset = _split(dataset, config.replace(split=split))
     note = ""
     if config.split is None and split == "scaffold":

@@ -97,7 +97,9 @@ def read_resume_state(folder: Path, config: RunConfig, source: Source, fold: int
     if not (folder / FACTS).exists() or (checkpoint is None and not (folder / METRICS).exists()):
         return ResumeState(checkpoint)  # nothing that could be lost; 0.1 wrote its settings at the end alone
     stored = read_run_files(folder)
-    found = [*data_differences(stored, source, fold), *setting_differences(stored.config, config)]
+    found = list(data_differences(stored, source, fold))
+    for key, (ours, theirs) in differences(complete(config), complete(stored.config)).items():
+        found += [] if key in NOT_COMPARED else [f"its {key} is {theirs}, not {ours}"]
     if found:
         more = f" and {len(found) - SHOWN} more" if len(found) > SHOWN else ""
         raise RunError(
@@ -143,10 +145,3 @@ def data_differences(stored: RunFiles, source: Source, fold: int) -> Iterator[st
     wanted = fold if len(dataset.splits) > 1 else None
     if facts["fold"] != wanted:
         yield f"its fold is {facts['fold']}, not {wanted}"
-
-
-def setting_differences(stored: RunConfig, config: RunConfig) -> Iterator[str]:
-    """How the settings of a run differ from those at hand, in words."""
-    for key, (ours, theirs) in differences(complete(config), complete(stored)).items():
-        if key not in NOT_COMPARED:
-            yield f"its {key} is {theirs}, not {ours}"

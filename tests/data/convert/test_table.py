@@ -181,13 +181,6 @@ def test_split_column(write):
         read_csv(write(text + "CCCCC,1,later\n"), split_column="fold")
 
 
-def test_progress_runs_to_the_end(write):
-    calls = []
-    read_csv(write(column(range(49))), progress=lambda done, total: calls.append((done, total)))
-    assert calls[0] == (0, 49)
-    assert calls[-1] == (49, 49)
-
-
 def test_a_saved_table_loads_back(write, tmp_path):
     graphs = read_csv(write(column(["a", "b", "c"]))).graphs
     graphs.save(tmp_path / "t.npz")

@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from policylearn.data.packed import DataError, PackedGraphs
-from policylearn.data.subset import take_graphs
-from policylearn.data.synthetic import adjacency, join, num_components, shuffle_nodes
-from policylearn.data.synthetic.assembly import one_graph, pack_edges
+from policylearn.data.synthetic import join, num_components, shuffle_nodes
+from policylearn.data.synthetic.assembly import one_graph
+from tests.molecule_graphs import adjacency, pack_edges
 
 RANDOM_GRAPHS = st.lists(st.tuples(st.integers(1, 9), st.integers(0, 2**31)), min_size=1, max_size=6)
 
@@ -31,7 +31,7 @@ def test_components_and_adjacency_agree_with_networkx(recipe: list[tuple[int, in
     packed, drawn = random_graphs(recipe)
     assert num_components(packed).tolist() == [nx.number_connected_components(g) for g in drawn]
     for number, graph in enumerate(drawn):
-        assert (adjacency(take_graphs(packed, [number]))[0] == nx.to_numpy_array(graph)).all()
+        assert (adjacency(packed, number) == nx.to_numpy_array(graph)).all()
 
 
 @given(recipe=RANDOM_GRAPHS, seed=st.integers(0, 2**32))
@@ -41,7 +41,7 @@ def test_a_random_relabelling_keeps_each_graph_up_to_isomorphism(recipe: list[tu
     again = shuffle_nodes(packed, np.random.default_rng(seed))
     assert (shuffled.edge_index == again.edge_index).all()
     for number, graph in enumerate(drawn):
-        assert nx.is_isomorphic(graph, nx.from_numpy_array(adjacency(take_graphs(shuffled, [number]))[0]))
+        assert nx.is_isomorphic(graph, nx.from_numpy_array(adjacency(shuffled, number)))
 
 
 def test_features_edge_features_and_node_rows_move_with_their_nodes() -> None:
@@ -64,13 +64,10 @@ def test_the_order_of_nodes_is_uniform() -> None:
 
 
 def test_edges_come_sorted_by_source_in_both_directions() -> None:
-    packed = pack_edges(np.array([[2, 0], [1, 2]]), np.array([3]), np.array([2]))
+    packed = one_graph(np.array([[2, 0], [1, 2]]), 3)
     assert packed.edge_index.tolist() == [[0, 1, 2, 2], [2, 2, 0, 1]]
 
 
-def test_adjacency_of_graphs_of_several_sizes_is_refused() -> None:
-    packed, _ = random_graphs([(3, 0), (4, 0)])
-    with pytest.raises(DataError):
-        adjacency(packed)
+def test_nothing_to_join_is_refused() -> None:
     with pytest.raises(DataError):
         join([])

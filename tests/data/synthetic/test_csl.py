@@ -8,8 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from policylearn.data.packed import DataError
-from policylearn.data.synthetic import adjacency, csl_classes, csl_edges, csl_graph, csl_members
+from policylearn.data.synthetic import csl_classes, csl_edges, csl_graph, csl_members
 from tests.errors import raises_naming
+from tests.molecule_graphs import adjacency
 
 
 def as_networkx(n: int, k: int) -> nx.Graph:
@@ -42,7 +43,7 @@ def test_every_csl_graph_is_four_regular_connected_and_a_cycle_with_skips(n: int
         assert csl_classes(n) == ()
         return
     k = data.draw(st.sampled_from(usable))
-    dense = adjacency(csl_graph(n, k).validate())[0]
+    dense = adjacency(csl_graph(n, k).validate())
     assert (dense.sum(axis=0) == 4).all()
     assert (dense == dense.T).all()
     step = np.subtract.outer(np.arange(n), np.arange(n)) % n
@@ -66,4 +67,4 @@ def test_members_hold_one_graph_a_class_in_order() -> None:
     members = csl_members(17)
     assert members.y.tolist() == [0, 1, 2, 3]
     for number, k in enumerate(csl_classes(17)):
-        assert (adjacency(members, np.array([number])) == adjacency(csl_graph(17, k))).all()
+        assert (adjacency(members, number) == adjacency(csl_graph(17, k))).all()

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from policylearn.data.packed import DataError, PackedGraphs
-from policylearn.data.synthetic import adjacency, num_components
-from tests.molecule_graphs import grid, molecule_like, path
+from policylearn.data.synthetic import num_components
+from tests.molecule_graphs import adjacency, grid, molecule_like, path
 
 
 def degrees(graphs: PackedGraphs) -> np.ndarray:
@@ -23,7 +23,7 @@ def test_graphs_are_connected_simple_and_sparse_at_every_size(seed: int, mean: f
     assert (num_components(graphs) == 1).all()
     assert degrees(graphs).max(initial=0) <= 4
     for number in range(count):
-        dense = adjacency(graphs, np.array([number]))[0]
+        dense = adjacency(graphs, number)
         assert dense.sum() == graphs.num_edges[number]  # no edge twice
         assert (dense == dense.T).all()
         assert not dense.diagonal().any()
@@ -33,7 +33,7 @@ def test_graphs_are_connected_simple_and_sparse_at_every_size(seed: int, mean: f
 def test_every_cycle_is_a_ring_of_five_or_six_and_the_target_counts_the_fives(seed: int) -> None:
     graphs = molecule_like(5, np.random.default_rng(seed))
     for number in range(5):
-        rings = nx.cycle_basis(nx.from_numpy_array(adjacency(graphs, np.array([number]))[0]))
+        rings = nx.cycle_basis(nx.from_numpy_array(adjacency(graphs, number)))
         sizes = [len(ring) for ring in rings]
         assert set(sizes) <= {5, 6}
         assert sizes.count(5) == graphs.y[number]
@@ -88,8 +88,8 @@ def test_the_generator_alone_decides_and_no_spread_means_one_size() -> None:
 
 
 def test_grids_and_paths_are_those_of_networkx() -> None:
-    assert nx.is_isomorphic(nx.from_numpy_array(adjacency(grid(3, 5))[0]), nx.grid_2d_graph(3, 5))
-    assert (adjacency(path(6))[0] == nx.to_numpy_array(nx.path_graph(6))).all()
+    assert nx.is_isomorphic(nx.from_numpy_array(adjacency(grid(3, 5))), nx.grid_2d_graph(3, 5))
+    assert (adjacency(path(6)) == nx.to_numpy_array(nx.path_graph(6))).all()
     assert path(1).validate().num_edges.tolist() == [0]
 
 

@@ -9,25 +9,28 @@ from hypothesis import strategies as st
 
 from policylearn.data.packed import DataError, PackedGraphs
 from policylearn.data.synthetic import (
-    adjacency,
-    complement,
     csl_classes,
+    csl_graph,
     csl_members,
     csl_unions,
     join,
-    rook,
-    sample_unions,
-    triangular,
-    union_family,
+    union_classes,
 )
-from policylearn.data.synthetic.assembly import pack_edges
-from tests.molecule_graphs import grid, path
+from policylearn.data.synthetic.assembly import one_graph
+from policylearn.data.synthetic.csl import assemble
+from tests.molecule_graphs import adjacency, grid, pack_edges, path
 
-MIXED = join([path(3), grid(2, 3), triangular(4), rook(3)])
+
+def union_family(parts: PackedGraphs, size: int) -> PackedGraphs:
+    members = union_classes(parts, size)
+    return assemble(parts, members, np.arange(len(members)), None)
+
+
+MIXED = join([path(3), grid(2, 3), csl_graph(5, 2), csl_graph(8, 3)])
 
 
 def member_graph(parts: PackedGraphs, number: int) -> nx.Graph:
-    return nx.from_numpy_array(adjacency(parts, np.array([number]))[0])
+    return nx.from_numpy_array(adjacency(parts, number))
 
 
 def check_unions(unions: PackedGraphs, parts: PackedGraphs, size: int) -> None:
@@ -64,7 +67,10 @@ def test_every_union_of_a_mixed_collection_is_made_of_its_members(size: int) -> 
 
 @given(seed=st.integers(0, 2**32), size=st.integers(1, 4), shuffle=st.booleans())
 def test_sampled_unions_of_a_mixed_collection_are_made_of_their_members(seed: int, size: int, shuffle: bool) -> None:
-    check_unions(sample_unions(MIXED, size, 4, np.random.default_rng(seed), shuffle), MIXED, size)
+    generator = np.random.default_rng(seed)
+    members = union_classes(MIXED, size)
+    labels = generator.integers(len(members), size=4)
+    check_unions(assemble(MIXED, members, labels, generator if shuffle else None), MIXED, size)
 
 
 def test_sampled_csl_unions_are_made_of_csl_graphs() -> None:
@@ -93,7 +99,7 @@ def test_nodes_come_in_random_order_unless_told_otherwise() -> None:
 def test_features_of_the_members_travel_along() -> None:
     ends = np.array([[0, 1, 0, 1, 2], [1, 2, 1, 2, 3]])
     parts = pack_edges(ends, np.array([3, 4]), np.array([2, 3]), x=np.arange(7), edge_attr=np.array([7, 8, 17, 18, 19]))
-    unions = sample_unions(parts, 2, 3, np.random.default_rng(0))
+    unions = assemble(parts, union_classes(parts, 2), np.zeros(3, dtype=np.int64), np.random.default_rng(0))
     degree_one_to = {(0, 1): 7, (1, 2): 8, (3, 4): 17, (4, 5): 18, (5, 6): 19}
     ends_x = unions.x[unions.edge_index + np.repeat(unions.node_ptr[:-1], unions.num_edges)]
     expected = [degree_one_to[min(a, b), max(a, b)] for a, b in ends_x.T.tolist()]
@@ -105,6 +111,6 @@ def test_wrong_sizes_and_disconnected_members_are_refused() -> None:
     with pytest.raises(DataError):
         union_family(csl_members(13), 4)
     with pytest.raises(DataError):
-        union_family(join([path(3), complement(triangular(4))]), 1)
+        union_family(join([path(3), one_graph(np.array([[0, 2], [1, 3]]), 4)]), 1)
     with pytest.raises(DataError):
         union_family(join([path(2)] * 30), 15)

@@ -9,10 +9,11 @@ import torch
 from lab.settings import policy_model
 from lab.theory.checks.hand_built import coverages, random_orders, separation
 from lab.theory.depth import diameters
+from lab.theory.graphs import union_family
 from lab.theory.weights import covering_model, covering_policy, load_covering_weights
 from policylearn.bags import Graphs, Selection, mark_nodes
 from policylearn.data import PackedGraphs, make_batch
-from policylearn.data.synthetic import csl_members, csl_unions, union_family
+from policylearn.data.synthetic import csl_members, csl_unions
 from policylearn.demo.learning import covered
 from policylearn.nn import NetworkConfig, segment_log_softmax
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from itertools import combinations_with_replacement
 
+import networkx as nx
 import numpy as np
 import pytest
 
 from lab.theory.checks.families import regular_collection
 from lab.theory.checks.regular import changs
+from lab.theory.graphs import pack, rook, shrikhande, srg_parameters, triangular, union_family
 from lab.theory.identify import bag_kinds, collection_told_apart, identification
-from policylearn.data.synthetic import complement, csl_members, join, rook, shrikhande, triangular, union_family
+from policylearn.data.synthetic import csl_graph, csl_members, join
 
 
 @pytest.mark.parametrize(("n", "size"), [(13, 1), (13, 2), (17, 2), (17, 3), (29, 2)])
@@ -57,7 +59,7 @@ def test_other_families_of_regular_graphs(nodes: int, degree: int) -> None:
 
 
 def test_graphs_that_no_mark_tells_apart_are_not_identified() -> None:
-    found = identification(join([rook(4), shrikhande(), triangular(6)]), 1)
+    found = identification(pack(rook(4), shrikhande(), triangular(6)), 1)
     assert not found.sufficient
 
 
@@ -67,21 +69,37 @@ def test_the_collection_keeps_one_of_isomorphic_graphs() -> None:
 
 
 def test_strongly_regular_graphs() -> None:
-    apart = bag_kinds(join([triangular(7), complement(triangular(7))]))
+    apart = bag_kinds(pack(triangular(7), nx.complement(triangular(7))))
     assert apart.told_apart_by_any_mark()
     assert not apart.told_apart_unmarked()
-    assert bag_kinds(join([rook(4), shrikhande()])).full_bags_equal()
+    assert bag_kinds(pack(rook(4), shrikhande())).full_bags_equal()
     assert not apart.full_bags_equal()
 
 
 def test_the_chang_graphs_are_three_different_graphs() -> None:
     """Cliques of four are counted differently in T(8) and in each of them, so no two are isomorphic."""
-    import networkx as nx
-
-    graphs = join([triangular(8), *changs()])
+    graphs = pack(triangular(8), *changs())
     networks = []
     for graph in range(4):
         edges = graphs.edge_index[:, graphs.edge_ptr[graph] : graphs.edge_ptr[graph + 1]]
         networks.append(nx.Graph(edges.T.tolist()))
     profiles = {tuple(sorted(len(clique) for clique in nx.find_cliques(network))) for network in networks}
     assert len(profiles) == 4
+
+
+@pytest.mark.parametrize(
+    ("graph", "parameters"),
+    [
+        (triangular(7), (21, 10, 5, 4)),
+        (nx.complement(triangular(5)), (10, 3, 0, 1)),
+        (rook(5), (25, 8, 3, 2)),
+        (shrikhande(), (16, 6, 2, 2)),
+    ],
+)
+def test_parameters_are_those_of_the_books(graph: nx.Graph, parameters: tuple[int, int, int, int]) -> None:
+    assert srg_parameters(pack(graph).validate()) == parameters
+
+
+def test_graphs_that_are_not_strongly_regular_are_refused() -> None:
+    with pytest.raises(ValueError, match="strongly regular"):
+        srg_parameters(csl_graph(13, 5))

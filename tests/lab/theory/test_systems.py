@@ -10,6 +10,7 @@ import pytest
 import torch
 
 from lab.ledger import read_record
+from lab.theory.graphs import pack, rook, shrikhande
 from lab.theory.systems.families import FAMILIES, PairFamily, load_family, reference_graphs, with_copies
 from lab.theory.systems.measure import (
     FLOOR,
@@ -25,7 +26,7 @@ from lab.theory.systems.readings import Draws
 from lab.theory.systems.records import ExpressivityRecord, expressivity_table, measure_all
 from lab.theory.systems.subjects import SUBJECTS, find_subject
 from policylearn.data import take_graphs
-from policylearn.data.synthetic import csl_graph, join, rook, shrikhande
+from policylearn.data.synthetic import csl_graph, join
 from policylearn.models import SYSTEMS
 from tests.errors import raises_naming
 
@@ -79,7 +80,7 @@ def test_references_are_as_large_as_the_graphs() -> None:
 @pytest.fixture(scope="module")
 def small_family() -> PairFamily:
     """Strongly regular graphs of equal parameters, and two CSL graphs."""
-    graphs = join([rook(4), shrikhande(), csl_graph(13, 5), csl_graph(13, 3)])
+    graphs = join([pack(rook(4), shrikhande()), csl_graph(13, 5), csl_graph(13, 3)])
     return with_copies(graphs, [(0, 1), (2, 3)], [])
 
 

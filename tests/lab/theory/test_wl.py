@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from lab.theory.wl import UNMARKED, marked_copies, refine
 from policylearn.data import DataError, PackedGraphs
 from policylearn.data.synthetic import csl_graph, join, shuffle_nodes
-from policylearn.data.synthetic.assembly import pack_edges
+from tests.molecule_graphs import pack_edges
 
 
 def random_graphs(seed: int, *, features: int = 1, bonds: int = 1) -> PackedGraphs:

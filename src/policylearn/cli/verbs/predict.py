@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from policylearn.cli.options import Flag, OutputPath
-from policylearn.cli.printing import add_bar, progress_bars, say, warn
+from policylearn.cli.printing import add_bar, progress_bars, say, spoken_notes, warn
 from policylearn.cli.registry import verb
 from policylearn.cli.stopping import stop_signals
 
@@ -56,8 +55,7 @@ def predict(
         workers: processes that read molecules; one per core for models with descriptors by default, else half as many.
         ray: share a table out over a Ray cluster (RAY_ADDRESS, or this machine); finished parts are kept.
     """
-    import warnings
-
+    from joblib import cpu_count
     from rich.console import Console
 
     packed = table.suffix == ".npz"
@@ -71,22 +69,19 @@ def predict(
         start_server()  # now, while this process imports torch
 
     from policylearn.prediction.calibration import LEVELS
-    from policylearn.prediction.predictor import BatchWarning, load
+    from policylearn.prediction.predictor import load
     from policylearn.prediction.table_writer import PredictOptions, predict_table, usual_workers
 
     console = Console(stderr=True, markup=False)
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", BatchWarning)
+    with spoken_notes(console):
         predictor = load(run)
-    for warning in caught:
-        warn(str(warning.message), console)
     calibration = predictor.calibration
     bounded = None if calibration is None else calibration.bounded_levels()
     if calibration is not None and interval in LEVELS:
         way_out = f"; --interval {max(bounded):g} is the highest level with bounds" if bounded else ""
         for reason in calibration.missing(predictor.task, interval):
             warn(f"{reason}{way_out}", console)
-    used = workers or (ALL_CORES if ray else usual_workers(predictor, available_cores()))
+    used = workers or (ALL_CORES if ray else usual_workers(predictor, cpu_count()))
     options = PredictOptions(batch_size, picks, interval, used)
     kept = "finished parts are kept; call the same command again" if ray else "nothing was written"
     with stop_signals(lambda: kept), progress_bar(console, table) as progress:
@@ -101,11 +96,6 @@ def predict(
     failed = f"; {written.failed:,} failed, column '{error}' says why" if written.failed else ""
     say(text + failed)
     return SOME_ROWS_FAILED if written.failed else 0
-
-
-def available_cores() -> int:
-    """The cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 @contextmanager

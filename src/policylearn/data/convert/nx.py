@@ -32,8 +32,8 @@ def pack_networkx(
         graphs: any networkx graphs.
         node_features: names of the node attributes to take, in this order.
         edge_features: names of the edge attributes to take, in this order.
-        targets: names of graph attributes (``level="node"``: of node attributes), or the targets themselves, a row a
-            graph (or a node). None leaves one missing label (NaN) a graph.
+        targets: names of graph attributes (``level="node"``: of node attributes), or the targets themselves, one row
+            per graph (or node). None leaves one missing label (NaN) per graph.
         level: whether a target belongs to a graph or to a node.
         source: names the graphs in errors.
     """

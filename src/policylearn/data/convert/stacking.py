@@ -35,11 +35,6 @@ def single_precision(values: Array, what: str, source: str) -> Array:
     return values.astype(np.float32)
 
 
-def constant_column(nodes: int) -> Array:
-    """The feature of nodes that have none: ones, ``(nodes, 1)``."""
-    return np.ones((nodes, 1), dtype=np.uint8)
-
-
 def pack_arrays(
     nodes: Sequence[int] | Array,
     edges: Sequence[int] | Array,
@@ -56,7 +51,7 @@ def pack_arrays(
     Node ids are local to their graph. Without ``x`` nodes get a column of ones, without ``y`` graphs a missing label.
     """
     return PackedGraphs(
-        x=constant_column(int(np.sum(nodes))) if x is None else compact(x),
+        x=np.ones((int(np.sum(nodes)), 1), dtype=np.uint8) if x is None else compact(x),
         edge_index=compact(edge_index, np.int16),
         edge_attr=np.empty((edge_index.shape[1], 0), dtype=np.uint8) if edge_attr is None else compact(edge_attr),
         node_ptr=pointer(nodes),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -35,9 +35,6 @@ PARTS = {
     "test": ("test", "testing"),
 }
 PART_OF = {word: part for part, words in PARTS.items() for word in words}
-PROGRESS_STEP = 64
-
-Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True)
@@ -91,7 +88,6 @@ def read_table(
     group_column: str | None = None,
     parents: bool = True,
     on_error: Literal["raise", "skip"] = "raise",
-    progress: Progress | None = None,
 ) -> MoleculeTable:
     """Read a table of molecules and their targets.
 
@@ -112,7 +108,6 @@ def read_table(
         group_column: a column whose values are kept, to tell groups of rows apart.
         parents: whether salts and charged molecules are read as their largest organic part in neutral form.
         on_error: raise for the first bad row, or skip bad rows and report each.
-        progress: called with (molecules done, molecules in all) from time to time.
     """
     path, source = Path(path), str(path)
     if on_error not in ("raise", "skip"):
@@ -137,7 +132,7 @@ def read_table(
     if task is None and good:
         infer_kind(columns_of(good, names), names, numbers, source)  # fail before the slow part
 
-    molecules, rejected = read_molecules(good, parents, progress)
+    molecules, rejected = read_molecules(good, parents)
     dropped = sorted(dropped + rejected, key=lambda row: row.line)
     if on_error == "raise":
         raise_first(source, dropped)
@@ -227,28 +222,22 @@ def find_fault(
     return None
 
 
-def read_molecules(
-    rows: Sequence[LabelledRow], parents: bool, progress: Progress | None
-) -> tuple[list[Molecule], list[DroppedRow]]:
+def read_molecules(rows: Sequence[LabelledRow], parents: bool) -> tuple[list[Molecule], list[DroppedRow]]:
     """Molecules of the rows, and the rows that RDKit rejects or takes too long for."""
     from policylearn.data.preparation import find_slow  # which imports this package
 
     molecules, rejected = [], []
     slow = find_slow([row.smiles for row in rows], parents=parents)
-    for done, row in enumerate(rows):
-        if progress and done % PROGRESS_STEP == 0:
-            progress(done, len(rows))
+    for position, row in enumerate(rows):
         try:
-            if done in slow:
-                raise DataError(slow[done])
+            if position in slow:
+                raise DataError(slow[position])
             parent = parent_of(row.smiles) if parents else None
             smiles = row.smiles if parent is None else parent.smiles
             molecule = read_smiles(smiles)
             molecules.append(Molecule(row, smiles, featurise_molecule(molecule), Chem.MolToSmiles(molecule)))
         except DataError as error:
             rejected.append(DroppedRow(row.line, str(error)))
-    if progress:
-        progress(len(rows), len(rows))
     return molecules, rejected
 
 

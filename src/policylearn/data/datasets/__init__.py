@@ -1,12 +1,7 @@
 """One file per dataset, or per family, with everything about it; every file here is found by itself.
 
 A file calls `register` with an `Entry`: name, packed file, task, metric, split, home and how its archive is unpacked,
-caveats, and settings to train with. The same works in a file of your own that is imported before the name is used::
-
-    register(Entry(name="mine", file="mine.npz", title="my molecules", graphs=500, nodes=None, edges=None,
-                   task=numbers("rmse", "logP"), protocol="official", split="by year",
-                   home=Home(archive="https://example.org/mine.zip", credit="me", unpack=unpack, folder="mine"),
-                   presets={"learned": {"prediction": {"channels": 64}}}))
+caveats, and settings to train with. So does a file of your own, such as ``docs/examples/my_dataset.py``.
 
 ``unpack`` gets the folder of the unpacked archive and returns `PackedGraphs`; without it, ``mine.npz`` is expected in
 the data root. What needs torch or RDKit is imported within ``unpack``, so that listing the datasets is quick.

@@ -1,4 +1,4 @@
-"""Synthetic graphs: circular skip links and their unions, strongly regular and random regular graphs."""
+"""Synthetic graphs: circular skip links and their unions."""
 
 import lazy_loader
 

@@ -1,4 +1,3 @@
-from .assembly import adjacency as adjacency
 from .assembly import join as join
 from .assembly import num_components as num_components
 from .assembly import shuffle_nodes as shuffle_nodes
@@ -7,17 +6,7 @@ from .csl import csl_edges as csl_edges
 from .csl import csl_graph as csl_graph
 from .csl import csl_members as csl_members
 from .csl import csl_unions as csl_unions
-from .csl import sample_unions as sample_unions
 from .csl import union_classes as union_classes
-from .csl import union_family as union_family
 from .registry import SYNTHETIC as SYNTHETIC
 from .registry import is_synthetic as is_synthetic
 from .registry import synthetic_dataset as synthetic_dataset
-from .regular import SRGParameters as SRGParameters
-from .regular import complement as complement
-from .regular import paley as paley
-from .regular import random_regular as random_regular
-from .regular import rook as rook
-from .regular import shrikhande as shrikhande
-from .regular import srg_parameters as srg_parameters
-from .regular import triangular as triangular

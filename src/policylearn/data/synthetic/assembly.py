@@ -11,46 +11,21 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import ArrayLike
 
-from policylearn.data.arrays import pointer
 from policylearn.data.packed import Array, DataError, PackedGraphs
-from policylearn.data.subset import join_graphs, take_graphs, targets_are_per_node
-
-
-def pack_edges(
-    edges: Array,
-    num_nodes: Array,
-    edges_of_graph: Array,
-    *,
-    x: Array | None = None,
-    edge_attr: Array | None = None,
-    y: ArrayLike | None = None,
-) -> PackedGraphs:
-    """Pack graphs from their undirected edges, each given once with local ids; both directions are stored.
-
-    Without ``x`` nodes get a constant column, without ``y`` graphs the target 0.
-
-    Shapes:
-        edges ``(2, U)``, num_nodes and edges_of_graph ``(G,)``, x ``(N, ...)``, edge_attr ``(U, ...)``, y ``(G, ...)``.
-    """
-    node_ptr = pointer(num_nodes)
-    first_node = np.repeat(node_ptr[:-1], edges_of_graph)  # (U,)
-    both = np.concatenate([edges, edges[::-1]], axis=1).astype(np.int64, copy=False)  # (2, U) -> (2, 2U)
-    row = both + np.tile(first_node, 2)
-    order = np.lexsort((row[1], row[0]))
-    attributes = np.zeros((edges.shape[1], 0), dtype=np.uint8) if edge_attr is None else edge_attr
-    return PackedGraphs(
-        x=np.ones((int(node_ptr[-1]), 1), dtype=np.uint8) if x is None else x,
-        edge_index=both[:, order],
-        edge_attr=np.concatenate([attributes, attributes])[order],
-        node_ptr=node_ptr,
-        edge_ptr=pointer(2 * np.asarray(edges_of_graph)),
-        y=np.zeros(len(num_nodes), dtype=np.int64) if y is None else np.asarray(y),
-    )
+from policylearn.data.subset import join_graphs, targets_are_per_node
 
 
 def one_graph(edges: Array, num_nodes: int) -> PackedGraphs:
-    """A single featureless graph from its undirected edges, ``(2, U)``."""
-    return pack_edges(edges, np.array([num_nodes]), np.array([edges.shape[1]]))
+    """A single featureless graph from its undirected edges ``(2, U)``, each given once."""
+    both = np.concatenate([edges, edges[::-1]], axis=1).astype(np.int64, copy=False)  # (2, U) -> (2, 2U)
+    return PackedGraphs(
+        x=np.ones((num_nodes, 1), dtype=np.uint8),
+        edge_index=both[:, np.lexsort((both[1], both[0]))],
+        edge_attr=np.zeros((both.shape[1], 0), dtype=np.uint8),
+        node_ptr=np.array([0, num_nodes]),
+        edge_ptr=np.array([0, both.shape[1]]),
+        y=np.zeros(1, dtype=np.int64),
+    )
 
 
 def join(collections: Sequence[PackedGraphs], y: ArrayLike | None = None) -> PackedGraphs:
@@ -59,17 +34,6 @@ def join(collections: Sequence[PackedGraphs], y: ArrayLike | None = None) -> Pac
     if joined is None:
         raise DataError("join got no graphs; give at least one collection")
     return replace(joined, y=joined.y if y is None else np.asarray(y), extras={})
-
-
-def adjacency(graphs: PackedGraphs, chosen: Array | None = None) -> Array:
-    """Dense 0/1 adjacency of the chosen graphs (or all), which have one size, ``(B,) -> (B, n, n)`` int64."""
-    graphs = graphs if chosen is None else take_graphs(graphs, chosen)
-    sizes = np.unique(graphs.num_nodes)
-    if len(sizes) != 1:
-        raise DataError(f"adjacency needs graphs of one size, got sizes {sizes.tolist()}; choose those of one size")
-    dense = np.zeros((len(graphs), int(sizes[0]), int(sizes[0])), dtype=np.int64)
-    dense[np.repeat(np.arange(len(graphs)), graphs.num_edges), *graphs.edge_index.astype(np.int64)] = 1
-    return dense
 
 
 def num_components(graphs: PackedGraphs) -> Array:

@@ -54,31 +54,14 @@ def csl_members(n: int) -> PackedGraphs:
     return join([csl_graph(n, k) for k in classes], y=np.arange(len(classes)))
 
 
-def union_family(parts: PackedGraphs, size: int) -> PackedGraphs:
-    """Every union of ``size`` different members once, nodes in the order of the members.
-
-    ``parts`` are connected and should be pairwise non-isomorphic, or classes coincide. ``y`` numbers the subsets of
-    members in lexicographic order. ``extras`` hold, for every node, its ``component`` (0 to size - 1) and which
-    ``member`` of the collection that component is.
-    """
-    members = union_classes(parts, size)
-    return assemble(parts, members, np.arange(len(members)), None)
-
-
-def sample_unions(
-    parts: PackedGraphs, size: int, count: int, generator: np.random.Generator, shuffle: bool = True
-) -> PackedGraphs:
-    """Draw graphs of uniformly random classes of `union_family`, with their nodes in random order."""
-    members = union_classes(parts, size)
-    labels = generator.integers(len(members), size=count)
-    return assemble(parts, members, labels, generator if shuffle else None)
-
-
 def csl_unions(
     n: int, components: int, count: int, generator: np.random.Generator, shuffle: bool = True
 ) -> PackedGraphs:
-    """Draw random (n, l)-CSL graphs: 4 classes for (17, 3) and 35 for (29, 3)."""
-    return sample_unions(csl_members(n), components, count, generator, shuffle)
+    """Draw (n, l)-CSL graphs of uniformly random classes: 4 for (17, 3), 35 for (29, 3); ``shuffle`` their nodes."""
+    parts = csl_members(n)
+    members = union_classes(parts, components)
+    labels = generator.integers(len(members), size=count)
+    return assemble(parts, members, labels, generator if shuffle else None)
 
 
 def union_classes(parts: PackedGraphs, size: int) -> Array:
@@ -96,7 +79,9 @@ def union_classes(parts: PackedGraphs, size: int) -> Array:
 
 
 def assemble(parts: PackedGraphs, members: Array, labels: Array, shuffle: np.random.Generator | None) -> PackedGraphs:
-    """The unions of the given classes; None for ``shuffle`` keeps the order of the members.
+    """The unions of the given classes, nodes in the order of the members unless a generator is given to ``shuffle``.
+
+    ``extras`` hold, for every node, its ``component`` (0 to size - 1) and which ``member`` of ``parts`` that is.
 
     Shapes:
         members ``(classes, size)``, labels ``(G,)``.

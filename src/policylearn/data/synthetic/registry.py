@@ -33,21 +33,13 @@ def find_numbers(name: str) -> tuple[int, int] | None:
     return (int(match[1] or match[2]), int(match[3] or 1)) if match else None
 
 
-def synthetic_dataset(name: str, generator: np.random.Generator, count: int | None = None) -> tuple[PackedGraphs, Task]:
-    """Draw (n, l)-CSL graphs, split into 60, 20 and 20 percent; the class is the set of the components' types.
-
-    Args:
-        name: that fits a pattern of `SYNTHETIC`.
-        generator: draws the graphs.
-        count: how many; None draws 300 single graphs or 1,000 unions.
-    """
+def synthetic_dataset(name: str, generator: np.random.Generator) -> tuple[PackedGraphs, Task]:
+    """Draw 300 CSL graphs or 1,000 unions by name, split 60 / 20 / 20; a class is the set of the components' types."""
     found = find_numbers(name)
     if found is None:
         raise DataError(f"no synthetic dataset is named '{name}'; the patterns are {', '.join(SYNTHETIC)}")
     nodes, components = found
-    total = count if count is not None else 1000 if "union" in name else 300
-    if total < 10:
-        raise DataError(f"'{name}': a dataset with a split needs count >= 10 (got {total})")
+    total = 1000 if "union" in name else 300
     skips, subsets = csl_classes(nodes), union_classes(csl_members(nodes), components).tolist()
     names = tuple("+".join(str(skips[member]) for member in subset) for subset in subsets)
     graphs = csl_unions(nodes, components, total, generator)

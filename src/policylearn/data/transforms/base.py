@@ -1,17 +1,7 @@
 """What a transform is, the registry, and how to write one.
 
 A transform computes structures from graphs: encodings, counts, rings, distances. A new one is one file in this folder
-(found by itself), or a file of your own that is imported before the name is used::
-
-    @register
-    @dataclass(frozen=True)
-    class RingSizes(Transform):
-        name = "ring_sizes"
-        longest: int = 6                                # settings are plain fields, such as JSON can hold
-
-        def compute(self, graphs):                      # each graph by itself; no y, no structures
-            nodes, ptr, graph_ptr = list_cycles(graphs, self.longest, chordless=True)
-            return {"ring": Structure(np.diff(ptr), graph_ptr)}
+(found by itself), or a file of your own such as ``docs/examples/my_transform.py``.
 
 `compute` is the slow part: it is cut into chunks of graphs for several processes, and its result is kept on disk under
 a hash of the graphs, the settings and ``version``. Raise ``version`` when the same settings give other numbers.

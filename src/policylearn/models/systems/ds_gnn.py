@@ -11,9 +11,9 @@ from typing import Any, Literal
 import torch
 from torch import Tensor, nn
 
-from policylearn.bags import MAX_ROWS, Bag, BagKind, Graphs, Selection, check_rows, mark_nodes, pieces, whole_copies
+from policylearn.bags import Bag, BagKind, Graphs, Selection, check_rows, mark_nodes, pieces, whole_copies
 from policylearn.models.protocol import AnyBatch, PlainModel
-from policylearn.models.registry import Inputs, LayerSettings, System, register
+from policylearn.models.registry import Inputs, RowLimitSettings, System, register
 from policylearn.nn.convs import GINForm, NormedGIN
 from policylearn.nn.encoders import dtype_of
 from policylearn.nn.features import Features, NodeEncoder, node_numbers, node_width
@@ -24,7 +24,7 @@ from policylearn.policies import FullPolicy, Policy, RandomPolicy
 from policylearn.settings.schema import DropShare, NotNegative, Positive, Seed
 
 
-class CopySettings(LayerSettings, frozen=True):
+class CopySettings(RowLimitSettings, frozen=True):
     """What DS-GNN, DSS-GNN and SUN have in common."""
 
     layers: Positive = 5
@@ -36,8 +36,6 @@ class CopySettings(LayerSettings, frozen=True):
     ('deleted'), or all, with the root marked ('marked')."""
     hops: NotNegative = 2
     """How far ego nets reach; 3 on ZINC."""
-    max_rows: Positive = MAX_ROWS
-    """Rows (node and copy) held at once; more are refused, or by DS-GNN at inference taken in pieces."""
 
 
 class DSGNNSettings(CopySettings, frozen=True):
@@ -254,7 +252,7 @@ def declare(
 
     register(System(name.lower(), f"{name} on a copy per node {ESAN}", full, build, note=note))
     title = f"{name} on T drawn copies {ESAN}"
-    register(System(f"random-{name.lower()}", title, drawn, build, random_in_evaluation=True))
+    register(System(f"random-{name.lower()}", title, drawn, build))
 
 
 declare("DS-GNN", DSGNN, DSGNNSettings, RandomDSGNNSettings, PIECES)

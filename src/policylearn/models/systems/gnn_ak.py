@@ -7,9 +7,9 @@ from typing import Literal
 import torch
 from torch import Tensor, nn
 
-from policylearn.bags import MAX_ROWS, Bag, Graphs, attached, attached_ego_nets, check_rows
+from policylearn.bags import Bag, Graphs, attached, attached_ego_nets, check_rows
 from policylearn.models.protocol import PlainModel
-from policylearn.models.registry import Inputs, LayerSettings, System, TransformSpec, register
+from policylearn.models.registry import Inputs, RowLimitSettings, System, TransformSpec, register
 from policylearn.nn.features import EdgeTerm, Features, NodeEncoder, build_edge_encoder
 from policylearn.nn.norms import RowBatchNorm, sequence
 from policylearn.nn.segments import group_pool
@@ -24,7 +24,7 @@ HOPS_KNOWN = 20
 """Rows of the table of distances; the first is kept for pairs without a path, of which ego nets have none."""
 
 
-class GNNAKSettings(LayerSettings, frozen=True):
+class GNNAKSettings(RowLimitSettings, frozen=True):
     """GNN-AK as published for ZINC: 521,095 weights there; a width of 124 stays below 500,000."""
 
     layers: Positive = 6
@@ -44,8 +44,6 @@ class GNNAKSettings(LayerSettings, frozen=True):
     """Of rows to nodes and of nodes to the graph."""
     dropout: DropShare = 0.0
     """Dropout of rows, states and the graph's vector."""
-    max_rows: Positive = MAX_ROWS
-    """Rows (root and node) of a batch that are too many to hold."""
 
     def __post_init__(self) -> None:
         super().__post_init__()

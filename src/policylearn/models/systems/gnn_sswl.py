@@ -8,14 +8,14 @@ from functools import partial
 import torch
 from torch import Tensor, nn
 
-from policylearn.bags import MAX_ROWS, Bag, Graphs, Selection, attached, check_rows, mark_nodes
+from policylearn.bags import Bag, Graphs, Selection, attached, check_rows, mark_nodes
 from policylearn.models.protocol import PlainModel
-from policylearn.models.registry import Inputs, LayerSettings, System, TransformSpec, register
+from policylearn.models.registry import Inputs, RowLimitSettings, System, TransformSpec, register
 from policylearn.nn import MLP, Features, NodeEncoder, RowBatchNorm, build_gin, normed_mlp, segment_sum
 from policylearn.settings.schema import Positive
 
 
-class GNNSSWLSettings(LayerSettings, frozen=True):
+class GNNSSWLSettings(RowLimitSettings, frozen=True):
     """The published runs on ZINC: 272,653 weights, with the pairs (v, v) 385,555."""
 
     layers: Positive = 6
@@ -23,8 +23,6 @@ class GNNSSWLSettings(LayerSettings, frozen=True):
     channels: Positive = 96
     cap: Positive = 5
     """Distances from here on are one."""
-    max_rows: Positive = MAX_ROWS
-    """Pairs of nodes of a batch that are too many to hold."""
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from policylearn.bags import MAX_ROWS, Bag, Graphs, Selection, attached, attached_ego_nets, check_rows, whole_copies
+from policylearn.bags import Bag, Graphs, Selection, attached, attached_ego_nets, check_rows, whole_copies
 from policylearn.models.protocol import PlainModel
-from policylearn.models.registry import Inputs, LayerSettings, System, TransformSpec, register
+from policylearn.models.registry import Inputs, RowLimitSettings, System, TransformSpec, register
 from policylearn.nn.convs import build_gin
 from policylearn.nn.encoders import StreamLayer
 from policylearn.nn.features import Features, NodeEncoder
@@ -45,15 +45,13 @@ class EgoLabels(nn.Module):
         return labels
 
 
-class NestedSettings(LayerSettings, frozen=True):
+class NestedSettings(RowLimitSettings, frozen=True):
     """What networks on labelled ego nets have in common."""
 
     height: Positive = 3
     """How far ego nets reach."""
     resistance: bool = True
     """Whether rows know their resistance to the root."""
-    max_rows: Positive = MAX_ROWS
-    """Rows (root and node) of a batch that are too many to hold."""
 
 
 def labelled_ego_nets(graphs: Graphs, settings: NestedSettings) -> Bag:
@@ -164,13 +162,11 @@ class NGNNZinc(PlainModel):
         return self.lin3(functional.elu(self.lin2(vector)))
 
 
-class NGNNSunSettings(LayerSettings, frozen=True):
+class NGNNSunSettings(RowLimitSettings, frozen=True):
     """SUN's settings for DS-GNN on ZINC, as wide as 500,000 weights allow: 457,543."""
 
     hops: NotNegative = 3
     """How far ego nets reach."""
-    max_rows: Positive = MAX_ROWS
-    """Rows of a batch, n * n per graph, that are too many to hold."""
 
 
 class NGNNSun(PlainModel):

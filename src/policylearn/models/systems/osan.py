@@ -262,5 +262,5 @@ def spread(scores: Tensor, members: Members) -> Tensor:
 
 NOTE = "several votes are drawn in evaluation, by a seed of their own; votes: 1 draws nothing"
 LEARNED, DRAWN = "OSAN, masks learned by I-MLE (Qian et al., 2022)", "OSAN with drawn masks (Qian et al., 2022)"
-register(System("osan", LEARNED, OSANSettings, OSAN, random_in_evaluation=True, note=NOTE))
-register(System("random-osan", DRAWN, RandomOSANSettings, RandomOSAN, random_in_evaluation=True))
+register(System("osan", LEARNED, OSANSettings, OSAN, note=NOTE))
+register(System("random-osan", DRAWN, RandomOSANSettings, RandomOSAN))

@@ -22,7 +22,7 @@ from policylearn.nn.features import (
     node_numbers,
     node_width,
 )
-from policylearn.nn.norms import NoNorm, RowBatchNorm
+from policylearn.nn.norms import RowBatchNorm
 from policylearn.nn.segments import group_mean, segment_mean, segment_sum
 from policylearn.nn.sums import collect, gather, gine_sum
 
@@ -143,7 +143,7 @@ class WeightedGIN(nn.Module):
         hidden, encoder = (2 * channels, EmbeddedEdges) if ogb else (inputs, TwoLayerEdges)
         edges = encoder(features, inputs) if features.present else None
         self.eps = nn.Parameter(torch.zeros(1))
-        self.lin1, self.norm = nn.Linear(inputs, hidden), RowBatchNorm(hidden) if ogb else NoNorm()
+        self.lin1, self.norm = nn.Linear(inputs, hidden), RowBatchNorm(hidden) if ogb else nn.Identity()
         self.lin2, self.edges = nn.Linear(hidden, channels), edges
 
     def forward(self, states: Tensor, graphs: Graphs, copies: MaskedCopies) -> Tensor:

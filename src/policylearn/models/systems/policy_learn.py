@@ -77,10 +77,18 @@ def build(settings: PolicyLearnSettings, inputs: Inputs) -> SubgraphGNN:
     """The model that settings describe."""
     network, (name, policy) = settings.prediction, read_policy(settings.selection)
     rule: BagRule = read_rule(settings.bag)[1]
-    _warn_of_unread_edges(network, inputs)
     marks_nothing = policy.copies(MANY_PICKS) == 0
+    edges = len(inputs.edge_features.categorical) + inputs.edge_features.real
+    if edges and network.conv in WITHOUT_EDGES:
+        _note(
+            f"the convolution '{network.conv}' does not read edge features, and edges have {edges} of them; use gin or"
+            " gatv2 to have them read"
+        )
     if marks_nothing and rule != MarkNodes():
-        _warn_of_unused_rule(name, settings.bag)
+        _note(
+            f"the policy '{name}' makes no marked copies, so the bag rule '{settings.bag.get('rule')}' has no effect;"
+            " choose a policy that picks nodes, such as --policy learned"
+        )
     encoder = single_stream_encoder if marks_nothing else two_stream_encoder
     both = settings.readout == "both" and inputs.level == "graph"  # a task of nodes pools none
     width = 2 * network.channels if both else network.channels
@@ -110,24 +118,8 @@ def _readout(settings: PolicyLearnSettings, inputs: Inputs) -> Readout:
     return NodesThenCopies(settings.readout, settings.pooling)
 
 
-def _warn_of_unread_edges(network: NetworkConfig, inputs: Inputs) -> None:
-    edges = len(inputs.edge_features.categorical) + inputs.edge_features.real
-    if edges and network.conv in WITHOUT_EDGES:
-        warnings.warn(
-            f"the convolution '{network.conv}' does not read edge features, and edges have {edges} of them; use gin or"
-            " gatv2 to have them read",
-            RunNote,
-            stacklevel=3,
-        )
-
-
-def _warn_of_unused_rule(policy: str, bag: Mapping[str, Any]) -> None:
-    warnings.warn(
-        f"the policy '{policy}' makes no marked copies, so the bag rule '{bag.get('rule')}' has no effect; choose a"
-        " policy that picks nodes, such as --policy learned",
-        RunNote,
-        stacklevel=3,
-    )
+def _note(text: str) -> None:
+    warnings.warn(text, RunNote, stacklevel=3)
 
 
 def label(settings: PolicyLearnSettings) -> str:

@@ -9,9 +9,9 @@ from typing import Literal
 import torch
 from torch import Tensor, nn
 
-from policylearn.bags import MAX_ROWS, NO_PICK, Bag, Graphs, check_rows, induced_bag
+from policylearn.bags import NO_PICK, Bag, Graphs, check_rows, induced_bag
 from policylearn.models.protocol import AnyBatch, PlainModel
-from policylearn.models.registry import Inputs, LayerSettings, System, register
+from policylearn.models.registry import Inputs, RowLimitSettings, System, register
 from policylearn.nn.features import edge_numbers, node_numbers, node_width
 from policylearn.nn.norms import MLP, RowBatchNorm
 from policylearn.nn.readouts import NodesThenCopies
@@ -22,7 +22,7 @@ from policylearn.settings.schema import DropShare, Positive, Seed
 Base = Literal["gine", "gcn"]
 
 
-class ReconstructionSettings(LayerSettings, frozen=True):
+class ReconstructionSettings(RowLimitSettings, frozen=True):
     """The published network, with all members that lack one node; for OGB's data no settings are published."""
 
     layers: Positive = 4
@@ -39,8 +39,6 @@ class ReconstructionSettings(LayerSettings, frozen=True):
     """Of the draws in evaluation."""
     dropout: DropShare = 0.0
     """Dropout before the last map."""
-    max_rows: Positive = MAX_ROWS
-    """Rows (member and node) of a batch that are too many to hold."""
 
 
 @dataclass(frozen=True)
@@ -186,4 +184,4 @@ class DeckGNN(PlainModel):
 
 NOTE = "a deck of all members holds n * n states per graph; smaller ones are drawn, in evaluation too"
 TITLE = "Reconstruction GNN (Cotta et al. 2021)"
-register(System("reconstruction", TITLE, ReconstructionSettings, DeckGNN, random_in_evaluation=True, note=NOTE))
+register(System("reconstruction", TITLE, ReconstructionSettings, DeckGNN, note=NOTE))
