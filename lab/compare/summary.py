@@ -1,4 +1,4 @@
-"""What a comparison says: means, paired differences with their standard errors, and how many seeds would tell."""
+"""What a comparison says: means, paired differences with their standard errors, and shares of the full bag's gain."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from policylearn.wording import markdown_table
 
 CLEAR = 2.0
 """A difference of more standard errors than this is called clear."""
-RESOLVED = 0.01
-"""The difference that `VariantRow.needed` is about."""
+NONE, FULL = "none", "full"
+"""The variants without marks and with all of them."""
 
 
 @dataclass(frozen=True)
@@ -27,10 +27,13 @@ class VariantRow:
     Args:
         records: one per seed.
         pairs: each of them whose seed the reference has too, and the reference's; empty for the reference itself.
+        recovered: its share of what all marks gain over none, on the seeds that all three have; None where one of
+            these was not run.
     """
 
     records: Sequence[CompareRecord]
     pairs: Sequence[tuple[CompareRecord, CompareRecord]]
+    recovered: float | None = None
 
     @property
     def gains(self) -> Array:
@@ -64,12 +67,6 @@ class VariantRow:
         errors = max(CLEAR, float(student.ppf(0.975, len(self.pairs) - 1)))
         return abs(self.difference) > errors * self.difference_error
 
-    @property
-    def needed(self) -> int | None:
-        """Seeds that would tell a difference of `RESOLVED`; None where that is not known."""
-        spread = self.difference_error * math.sqrt(len(self.pairs))
-        return None if math.isnan(spread) else math.ceil((CLEAR * spread / RESOLVED) ** 2)
-
 
 def summarise(records: Sequence[CompareRecord], reference: str) -> list[VariantRow]:
     """A row per dataset and variant, in the order in which they first occur."""
@@ -80,15 +77,25 @@ def summarise(records: Sequence[CompareRecord], reference: str) -> list[VariantR
         for variant in dict.fromkeys(record.variant for record in own):
             runs = [record for record in own if record.variant == variant]
             others = {} if variant == reference else base
-            rows.append(VariantRow(runs, [(run, others[run.seed]) for run in runs if run.seed in others]))
+            pairs = [(run, others[run.seed]) for run in runs if run.seed in others]
+            rows.append(VariantRow(runs, pairs, None if variant in (NONE, FULL) else _recovered(own, variant)))
     return rows
+
+
+def _recovered(records: Sequence[CompareRecord], variant: str) -> float | None:
+    tests = [{one.seed: one.test for one in records if one.variant == name} for name in (NONE, variant, FULL)]
+    seeds = set.intersection(*map(set, tests))
+    if not seeds:
+        return None
+    none, own, full = (sum(one[seed] for seed in seeds) for one in tests)
+    return (own - none) / (full - none)
 
 
 def to_markdown(rows: Sequence[VariantRow], reference: str) -> str:
     """The table that goes into a page."""
     headings = [
         "data", "variant", "seeds", "test", "valid", f"better than {reference} by", "clear",
-        f"seeds to tell {RESOLVED:g}", "processor s",
+        "share of the gain of full", "processor s",
     ]  # fmt: skip
     cells = [_cells(row) for row in rows]
     errors = [row.graph_error for row in rows]
@@ -110,7 +117,7 @@ def _cells(row: VariantRow) -> list[str]:
         f"{np.mean([record.valid for record in row.records]):.4f}",
         gain,
         "" if row.difference is None else ("yes" if row.clear else "no"),
-        "" if row.needed is None else str(row.needed),
+        "" if row.recovered is None else f"{row.recovered:.0%}",
         f"{np.mean([record.cpu_seconds for record in row.records]):.0f}",
     ]
 

@@ -62,7 +62,6 @@ def test_differences_are_paired_by_seed_and_count_for_the_better() -> None:
     assert learned.difference == pytest.approx(0.2)
     assert learned.difference_error == pytest.approx(0.03 / math.sqrt(3))
     assert learned.clear
-    assert learned.needed == 36  # two standard errors of .03 / sqrt(n) are .01
     higher = [record("random", 0, 0.7, higher=True), record("learned", 0, 0.8, higher=True)]
     assert summarise(higher, "random")[1].difference == pytest.approx(0.1)
     assert not summarise(higher, "random")[1].clear, "one pair tells nothing"
@@ -73,6 +72,15 @@ def test_a_single_run_is_told_without_an_error() -> None:
         summarise([record("random", 0, 1.0), record("learned", 0, 0.75)], "random"), "random"
     ).splitlines()[-1]
     assert own.startswith("| molesol | learned | 1 | 0.7500 rmse | 0.5000 | +0.2500 (1) | no |")
+
+
+def test_the_share_of_the_gain_of_all_marks_is_of_shared_seeds() -> None:
+    runs = {"none": [1.0, 1.2], "learned": [0.7, 0.9, 5.0], "full": [0.6, 0.8]}
+    records = [record(name, seed, test) for name, tests in runs.items() for seed, test in enumerate(tests)]
+    found = {row.records[0].variant: row.recovered for row in summarise(records, "none")}
+    assert found == {"none": None, "learned": pytest.approx(0.75), "full": None}
+    assert "| 75% | 20 |" in to_markdown(summarise(records, "none"), "none")
+    assert summarise(records[2:], "learned")[0].recovered is None
 
 
 def test_few_pairs_need_more_standard_errors() -> None:
