@@ -74,12 +74,14 @@ async def put_under_load(
     """Let all clients ask for so many seconds; all of their requests, and the memory of the server."""
     address, headers = f"http://127.0.0.1:{port}", {"Content-Type": "application/json", "Connection": "close"}
     async with httpx.AsyncClient(base_url=address, headers=headers, timeout=60) as server:
-        while process.is_running():
+        while process.poll() is None:
             try:
                 await server.get("/healthz")
                 break
             except httpx.TransportError:
                 await asyncio.sleep(0.1)
+        else:
+            raise SystemExit("the server did not start")
         until = time.monotonic() + seconds
         asking = [client(server, expected, seed, until) for seed in range(clients)]
         memory, *found = await asyncio.gather(watch(process, until), *asking)
