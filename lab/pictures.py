@@ -14,6 +14,7 @@ from matplotlib import colormaps
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
+from policylearn.data import DataError
 from policylearn.data.atomic import replacing
 from policylearn.data.packed import Array
 from policylearn.explain import Layout, place_nodes
@@ -29,8 +30,11 @@ def new_picture(path: Path, width: float, height: float, *, dpi: int = 120) -> I
     figure = Figure(figsize=(width, height), layout="constrained")
     FigureCanvasAgg(figure)
     yield figure
-    with replacing(path) as part:
-        figure.savefig(part, format="png", dpi=dpi)
+    try:
+        with replacing(path) as part:
+            figure.savefig(part, format="png", dpi=dpi)
+    except OSError as error:
+        raise DataError(f"{path}: cannot be written ({error}); choose another file") from error
 
 
 @dataclass(frozen=True)
