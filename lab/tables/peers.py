@@ -4,8 +4,8 @@
 and ``--tables`` narrow it. PATH is the Python of an environment made from ``lab/peers-requirements.txt``. Any number of
 processes may share the work. Each run has one thread; its cost is what the system counts for the process and its
 children, descriptors and start-up included. Both run by their own command line with their defaults, and are scored
-here, from their predictions. On moltox21 chemprop's `rdkit_2d` stops at an infinite descriptor; findings.md says how
-the records were made.
+here, from their predictions. On moltox21 chemprop's `rdkit_2d` stops at an infinite descriptor; lab/findings.md says
+how the records of that table were made.
 """
 
 from __future__ import annotations
