@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 from matplotlib import colormaps
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from policylearn.data import DataError
@@ -28,7 +27,6 @@ ROOM_FOR_TEXT = 150
 def new_picture(path: Path, width: float, height: float, *, dpi: int = 120) -> Iterator[Figure]:
     """A figure of so many inches to draw into, written as a PNG once the block has ended well; needs no screen."""
     figure = Figure(figsize=(width, height), layout="constrained")
-    FigureCanvasAgg(figure)
     yield figure
     try:
         with replacing(path) as part:
