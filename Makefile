@@ -33,7 +33,7 @@ help:
 	@echo "            without --quick: all methods, and memory too"
 	@echo "            python -m lab.bench.against OLD NEW      two checkouts, turn by turn"
 	@echo "            python -m lab.bench.service_load RUN     32 clients against policylearn serve"
-	@echo "            python -m lab.bench.page                 writes the tables of results/bench into the docs"
+	@echo "            python -m lab.bench.page                 writes tables of results/bench into docs/performance.md"
 
 demo: $(READY)
 	@echo "demo: train three policies on synthetic graphs and write demo/report.html"

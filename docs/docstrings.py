@@ -26,8 +26,8 @@ class Docstrings(Extension):
         """Called once the whole package is read."""
         for module in modules(pkg):
             if LAZY in module.members:
-                own = {name: one for name, one in module.members.items() if one.is_alias}
-                module.exports = [name for name, one in own.items() if one.target_path.startswith(f"{pkg.name}.")]
+                imported = [member for member in module.members.values() if member.is_alias]
+                module.exports = [one.name for one in imported if one.target_path.startswith(f"{pkg.name}.")]
 
 
 def modules(module: Module) -> Iterator[Module]:

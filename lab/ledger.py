@@ -66,7 +66,7 @@ class JobOutcome(Generic[SomeJob]):
     Args:
         done: those that this process finished.
         found: those whose record was there.
-        busy: those that another process is at.
+        busy: those that another process is at, or that were more than asked for.
     """
 
     done: tuple[SomeJob, ...]
@@ -156,6 +156,7 @@ def run_jobs(
     jobs: Sequence[SomeJob],
     perform: Callable[[SomeJob], Any],
     *,
+    most: int | None = None,
     wait: bool = False,
     after: Callable[[SomeJob], None] = lambda _job: None,
 ) -> JobOutcome[SomeJob]:
@@ -165,6 +166,7 @@ def run_jobs(
         ledger: where their records go.
         jobs: in the order in which to do them.
         perform: does a job and gives its record.
+        most: how many to do; None does them all.
         wait: whether to wait for what other processes are at, and to take it over where they die.
         after: told each job that is over, whoever did it.
     """
@@ -179,14 +181,14 @@ def run_jobs(
             with ledger.claim(job) as ours:
                 if ledger.find(job) is not None:
                     found.append(job)
-                elif ours:
+                elif ours and len(done) != most:
                     ledger.add(job, perform(job))
                     done.append(job)
                 else:
                     busy.append(job)
             if job not in busy or not wait:
                 after(job)
-        if not (wait and busy):
+        if not (wait and busy) or len(done) == most:
             return JobOutcome(tuple(done), tuple(found), tuple(busy))
         time.sleep(WAIT_SECONDS)
 

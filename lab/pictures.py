@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 from matplotlib import colormaps
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
+from policylearn.data import DataError
 from policylearn.data.atomic import replacing
 from policylearn.data.packed import Array
 from policylearn.explain import Layout, place_nodes
@@ -27,10 +27,12 @@ ROOM_FOR_TEXT = 150
 def new_picture(path: Path, width: float, height: float, *, dpi: int = 120) -> Iterator[Figure]:
     """A figure of so many inches to draw into, written as a PNG once the block has ended well; needs no screen."""
     figure = Figure(figsize=(width, height), layout="constrained")
-    FigureCanvasAgg(figure)
     yield figure
-    with replacing(path) as part:
-        figure.savefig(part, format="png", dpi=dpi)
+    try:
+        with replacing(path) as part:
+            figure.savefig(part, format="png", dpi=dpi)
+    except OSError as error:
+        raise DataError(f"{path}: cannot be written ({error}); choose another file") from error
 
 
 @dataclass(frozen=True)

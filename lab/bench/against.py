@@ -20,10 +20,11 @@ from typing import Any
 import cyclopts
 
 from lab.bench.record import paired_ratio
-from lab.bench.steps import PHASES, StepSpec
+from lab.bench.steps import CASES, PHASES, StepSpec
 from lab.bench.tables import WORDS
 from lab.bench.worker import Worker
 from lab.provenance import RESULTS
+from lab.settings import look_up
 from policylearn.cli.options import Flag, Words
 from policylearn.wording import markdown_table
 
@@ -105,15 +106,18 @@ def main(
         threads: of each process.
         keep: keep the record as results/bench/against.json.
     """
-    load, settings = os.getloadavg()[0], dict[str, Any](dataset=dataset, rounds=rounds, batch_size=batch_size)
-    settings |= {"layers": layers, "channels": channels, "threads": threads}
+    for case in cases:
+        look_up("case", case, CASES)
+    before = os.getloadavg()[0]
+    settings: dict[str, Any] = {"dataset": dataset, "rounds": rounds, "batch_size": batch_size, "layers": layers}
+    settings |= {"channels": channels, "threads": threads}
     specs = [StepSpec(case=case, contender="ours", phase=phase, **settings) for phase in PHASES for case in cases]
     found = [compare({"old": old, "new": new}, one) for one in specs]
-    loads = [load, os.getloadavg()[0]]
-    print(f"load {loads[0]:.1f} before, {loads[1]:.1f} after")
+    load = [before, os.getloadavg()[0]]
+    print(f"load {load[0]:.1f} before, {load[1]:.1f} after")
     if keep:
         names = {"old": revision(old), "new": revision(new)}
-        record = names | {"settings": settings, "load": loads, "cases": found}
+        record = names | {"settings": settings, "load": load, "cases": found}
         (RESULTS / "against.json").write_text(json.dumps(record, indent=1) + "\n")
 
 

@@ -120,16 +120,8 @@ def measure_group(group: Sequence[StepSpec], settings: BenchSettings) -> list[Ti
                 except NotRunError as error:
                     notes[name] = f"not run: {error}"
                     del workers[name]
-    return [
-        Timing(
-            spec.dataset,
-            spec.case,
-            spec.phase,
-            spec.contender,
-            spec.batch_size,
-            tuple(ms[spec.contender]),
-            peaks.get(spec.contender),
-            notes.get(spec.contender, ""),
-        )
-        for spec in group
-    ]
+    found = []
+    for spec in group:
+        name, of_step = spec.contender, (spec.dataset, spec.case, spec.phase, spec.contender, spec.batch_size)
+        found.append(Timing(*of_step, tuple(ms[name]), peaks.get(name), notes.get(name, "")))
+    return found

@@ -79,10 +79,11 @@ def read_comparison(path: str | Path) -> Comparison:
     if isinstance(content.get("seeds"), int):
         content["seeds"] = list(range(content["seeds"]))
     try:
-        found = put(Comparison(name=path.stem, reference=next(iter(content.get("variants") or ()), "")), content)
+        found = put(Comparison(name=path.stem), content)
         for key in ("seeds", "data", "variants"):
             if not getattr(found, key):
                 raise ConfigError(f"'{key}' must not be empty")
+        found = found.replace(reference=found.reference or next(iter(found.variants)))
         look_up("variant", found.reference, found.variants)
     except ConfigError as error:
         raise ConfigError(f"{path}: {error}") from None

@@ -4,8 +4,8 @@
 and ``--tables`` narrow it. PATH is the Python of an environment made from ``lab/peers-requirements.txt``. Any number of
 processes may share the work. Each run has one thread; its cost is what the system counts for the process and its
 children, descriptors and start-up included. Both run by their own command line with their defaults, and are scored
-here, from their predictions. On moltox21 chemprop's `rdkit_2d` stops at an infinite descriptor; findings.md says how
-the records were made.
+here, from their predictions. On moltox21 chemprop's `rdkit_2d` stops at an infinite descriptor; lab/findings.md says
+how the records of that table were made.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ from sklearn.metrics import roc_auc_score
 
 from lab.bench.commands import children_seconds, ours
 from lab.provenance import PROJECT, describe
+from lab.settings import look_up
 from lab.tables.splits import TABLES, SplitTable, split_file
 from lab.tables.summary import RECORDS, read
 from policylearn.cli.options import Words
@@ -62,7 +63,9 @@ class PeerJob:
 
 def jobs(peers: Sequence[str], tables: Sequence[str]) -> Iterator[PeerJob]:
     """The peers side by side on each seed of each table."""
-    for table in (TABLES[name] for name in tables):
+    for peer in peers:
+        look_up("peer", peer, dict.fromkeys(PEERS))
+    for table in [look_up("table", name, TABLES) for name in tables]:
         yield from (PeerJob(peer, table, seed) for seed in range(table.seeds) for peer in peers)
 
 
@@ -139,11 +142,7 @@ def versions(python: Path) -> dict[str, str]:
 
 
 def main(
-    *,
-    python: Path,
-    work: Path = PROJECT / "runs" / "peers",
-    peers: Words = PEERS,
-    tables: Words = tuple(TABLES),
+    *, python: Path, work: Path = PROJECT / "runs" / "peers", peers: Words = PEERS, tables: Words = tuple(TABLES)
 ) -> None:
     """Run what is missing.
 

@@ -40,8 +40,7 @@ def bench(
     """
     settings = of_run or BenchSettings()
     if quick:
-        cases = settings.cases or QUICK_CASES
-        settings = replace(settings, cases=cases, rounds=min(settings.rounds, 2), memory=False)
+        settings = replace(settings, cases=settings.cases or QUICK_CASES, rounds=min(settings.rounds, 2), memory=False)
     console = Console(stderr=True)
     if os.getloadavg()[0] > BUSY:
         load = f"{os.getloadavg()[0]:.1f}"
@@ -50,7 +49,7 @@ def bench(
         bar = add_bar(progress, "measuring", 1.0)
         command = f"python -m lab {shlex.join(words)}"
         record = run_bench(settings, command, lambda title, done: progress.update(bar, figures=title, completed=done))
-    path = output / f"{'bench-quick' if quick else 'bench'}.json"
+    path = output / ("bench-quick.json" if quick else "bench.json")
     write_text(path, record.to_json())
     say(f"{report_markdown(record)}\n\n{path}")
     return 0

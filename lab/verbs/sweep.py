@@ -80,9 +80,9 @@ def sweep(
     task, ledger = source.dataset.task, Ledger(folder)
     of_data = {"fingerprint": source.dataset.fingerprint}
     jobs = [Trial(name, own, settings_of(own) | of_data) for name, own in grid.items()]
-    missing = [trial for trial in jobs if ledger.find(trial) is None][:trials]
+    missing = [trial for trial in jobs if ledger.find(trial) is None]
     say(f"{len(jobs)} combinations of {', '.join(config.grid)}; folder {folder}", console)
-    with training_bars("trials", len(missing), console) as (epoch_bar, advance):
+    with training_bars("trials", len(missing[:trials]), console) as (epoch_bar, advance):
 
         def bars_of(title: str) -> list[TrainingBar]:
             return epoch_bar(title, task.metric)
@@ -94,7 +94,7 @@ def sweep(
                 metrics = train(trial.config, source, place, resume=True, callbacks_of=bars_of).metrics
             return {"config": trial.settings, "valid": metrics.get("valid"), "test": metrics.get("test")}
 
-        run_jobs(ledger, missing, perform, wait=True, after=lambda _trial: advance())
+        run_jobs(ledger, missing, perform, most=trials, wait=True, after=lambda _trial: advance())
     found = [(trial, read_content(path)) for trial in jobs if (path := ledger.find(trial)) is not None]
     say(f"{config.data.name}, {label_of(config)}: {len(found)} of {len(jobs)} done\n")
     scored = [(trial, record) for trial, record in found if math.isfinite(record["valid"] or math.nan)]

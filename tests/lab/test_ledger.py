@@ -93,6 +93,14 @@ def test_a_job_is_held_by_one_and_let_go_after_a_failure(tmp_path: Path) -> None
         assert ours
 
 
+def test_at_most_so_many_are_done_beside_those_of_another_process(tmp_path: Path) -> None:
+    ledger, tasks = Ledger(tmp_path, DEFAULT), [Task(number) for number in range(3)]
+    with ledger.claim(tasks[0]):
+        assert run(tmp_path, tasks, most=1, wait=True).done == (tasks[1],), "the first is at another, the last too many"
+    assert run(tmp_path, tasks, most=0).done == ()
+    assert run(tmp_path, tasks).done == (tasks[0], tasks[2])
+
+
 def test_one_that_waits_gets_what_another_does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "WAIT_SECONDS", 0.05)
     ledger, task = Ledger(tmp_path, DEFAULT), Task(0)

@@ -8,6 +8,8 @@ import numpy as np
 from matplotlib.image import imread
 
 from lab.pictures import Panel, draw_panels
+from policylearn.data import DataError
+from tests.errors import raises_naming
 
 SQUARES = np.array([[0, 1, 2, 3, 4, 5, 6, 7], [1, 2, 3, 0, 5, 6, 7, 4]])
 
@@ -33,3 +35,9 @@ def test_panels_go_into_rows(tmp_path: Path) -> None:
     tall = imread(draw_panels(panels, tmp_path / "tall.png", columns=2)).shape
     assert wide[1] > 2 * tall[1]
     assert tall[0] > 2 * wide[0]
+
+
+def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with raises_naming(DataError, "no.png"):
+        draw_panels([Panel(SQUARES, 8, "one", [0] * 8)], tmp_path / "file" / "no.png", columns=1)

@@ -68,7 +68,7 @@ class RowLimitSettings(LayerSettings, frozen=True):
     """Settings of systems that hold all copies of a batch at once."""
 
     max_rows: Positive = 1 << 20
-    """Rows (one per node and copy) that a batch may have; larger ones are refused."""
+    """Rows (one per node and copy) held at once; larger batches are refused (DS-GNN predicts them in pieces)."""
 
 
 def _copies(settings: Settings, nodes: int) -> int:

@@ -121,7 +121,7 @@ class SubgraphGNN(nn.Module):
         if isinstance(self.policy, LearningPolicy) and getattr(self.policy, "training", self.training):
             added = self.policy.surrogate(selection, Evidence(step.costs, prefix_costs, graphs.extras.get("past_cost")))
             total = total if added is None else total + added
-        of_columns = self.column_outputs(columns)
+        of_columns = self.column_outputs(columns)  # (H, G, outputs)
         if of_columns is not None:
             values, known = terms(of_columns.flatten(0, 1), y.repeat(len(of_columns), *([1] * (y.dim() - 1))))
             total = total + values.sum() / known.sum().clamp(min=1)

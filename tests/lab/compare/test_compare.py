@@ -162,6 +162,7 @@ def test_every_training_is_made_once(comparison: Path, tmp_path: Path, capsys: p
     [
         ("seed: 3\ndata: {a: {}}\nvariants: {b: {}}", "'seed'.*'seeds'"),
         ("data: {a: {}}", "'variants'"),
+        ("data: {a: {}}\nvariants: 3", "'variants'"),
         ("data: {a: {}}\nvariants: {b: {}}\nreference: c", "'c'"),
         ("data: {a: {}}\nvariants: {b: {}}\nseeds: 0", "'seeds'"),
         ("data: {a: {}}\nvariants: {b: {}}\nseeds: [2, x]", "'seeds'"),

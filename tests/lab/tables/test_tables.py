@@ -99,6 +99,9 @@ def test_each_seed_has_its_peers_in_turn() -> None:
     assert order[:2] == [PeerJob("chemprop", FREESOLV, 0), PeerJob("chemprop-rdkit2d", FREESOLV, 0)]
     assert [(job.table.name, job.seed) for job in order[19:21]] == [("freesolv", 9), ("ogbg-molbace", 0)]
     assert len(set(order)) == len(order) == 30
+    for peers, tables in ((["chempropp"], ["freesolv"]), (["chemprop"], ["freesolvv"])):
+        with raises_naming(ValueError, "did you mean"):
+            list(jobs(peers, tables))
 
 
 def write_records(folder: Path, peer: str, tests: list[float]) -> None:
