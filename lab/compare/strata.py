@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from lab.errors import PairedDifference, Rows, paired_difference
+from lab.errors import PairedDifference, Rows, has_errors, paired_difference
 from lab.marks import edges_of, smallest_rings
 from lab.run_record import RunRecord
 from lab.settings import kept_source, look_up, read_settings
@@ -112,6 +112,7 @@ def stratified(records: Sequence[PairedRun], reference: str, plans: Sequence[Str
     if variants and reference not in variants:
         raise ConfigError(f"no run is of '{reference}'; {hint(reference, variants, 'give ' + ', '.join(variants))}")
     rows = []
+    records = [one for one in records if has_errors(one.record.file)]  # the first runs kept none
     for data in dict.fromkeys(record.data for record in records):
         base = {record.seed: record for record in records if record.data == data and record.variant == reference}
         for variant in variants:
