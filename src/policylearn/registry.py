@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import importlib
 import importlib.util
 import pkgutil
@@ -85,6 +86,18 @@ class Registry(Mapping[str, Thing]):
 def file_of(kind: type) -> str | None:
     """The user's file that defines a class; None for other classes."""
     return sys.modules[kind.__module__].__file__ if kind.__module__.startswith(PLUGIN) else None
+
+
+def source_hash(kind: type) -> str | None:
+    """Hash of the files outside the package that define a class and its parents.
+
+    It is empty for a class of the package, and None for one without a file, such as a class of a notebook.
+    """
+    modules = {one.__module__ for one in kind.__mro__ if not one.__module__.startswith(("policylearn.", "builtins"))}
+    files = [Path(getattr(sys.modules.get(name), "__file__", None) or "") for name in sorted(modules)]
+    if not all(file.is_file() for file in files):
+        return None
+    return "".join(hashlib.sha256(file.read_bytes()).hexdigest() for file in files)
 
 
 def import_file(path: str | Path) -> None:
