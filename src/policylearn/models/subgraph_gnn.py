@@ -14,7 +14,7 @@ from policylearn.nn.encoders import Encoder, dtype_of
 from policylearn.nn.graph_columns import ColumnHeads, GraphColumns, joined
 from policylearn.nn.norms import RowBatchNorm
 from policylearn.nn.readouts import Readout, StreamingReadout
-from policylearn.nn.scope import can_be_cut, copies_are_independent, depends_on_batch
+from policylearn.nn.scope import can_be_cut, copies_are_independent, depends_on_batch, parts_depend_on_batch
 from policylearn.policies import Evidence, LearningPolicy, Policy
 from policylearn.settings.schema import RunNote
 
@@ -129,8 +129,8 @@ class SubgraphGNN(nn.Module):
 
     @property
     def depends_on_batch(self) -> bool:
-        policy = getattr(self.policy, "encoder", None)
-        return depends_on_batch(self.encoder) or (policy is not None and depends_on_batch(policy))
+        said = getattr(self.policy, "depends_on_batch", None)
+        return depends_on_batch(self.encoder) or (parts_depend_on_batch(self.policy) if said is None else said)
 
     def selection_parameters(self) -> list[nn.Parameter]:
         """The policy's weights; none of a policy without any."""
