@@ -30,11 +30,18 @@ class Registry(Mapping[str, Thing]):
         kind: what the things are, for messages: "policy".
         package: its modules register what they define. A thing is looked for in the module of its name first; then,
             and for a list of all things, every module is imported.
-        error: raised for an unknown name and for a name that is taken.
+        error: raised for an unknown name, for a name that is taken and for a thing that lacks a member.
+        members: what each thing must have.
     """
 
-    def __init__(self, kind: str, package: str | None = None, error: type[ValueError] = ValueError) -> None:
-        self.kind, self.error = kind, error
+    def __init__(
+        self,
+        kind: str,
+        package: str | None = None,
+        error: type[ValueError] = ValueError,
+        members: tuple[str, ...] = (),
+    ) -> None:
+        self.kind, self.error, self.members = kind, error, members
         self._package = package
         self._things: dict[str, Thing] = {}
         REGISTRIES.append(self)
@@ -43,6 +50,9 @@ class Registry(Mapping[str, Thing]):
         """Make a thing known under a name; returns the thing."""
         if name in self._things:
             raise self.error(f"the name '{name}' is taken by another {self.kind}; give this one another name")
+        lacking = [member for member in self.members if not hasattr(thing, member)]
+        if lacking:
+            raise self.error(f"the {self.kind} '{name}' lacks {' and '.join(lacking)}; define what is missing")
         self._things[name] = thing
         return thing
 

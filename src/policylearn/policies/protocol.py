@@ -33,7 +33,8 @@ class Evidence:
         costs: the loss of each graph, without gradient.
         prefix_costs: computes the loss with the unmarked copy and the first t marked ones alone, for t = 0 to T;
             None where copies see each other, since their first ones would need passes of their own.
-        past_costs: running mean of each graph's costs in earlier steps, NaN where it has none; None if nobody keeps it.
+        past_costs: running mean of each graph's costs in earlier steps, NaN where it has none (in the
+            first epoch all are NaN); None if nobody keeps it. Replace NaN before you compute with it.
 
     Shapes:
         costs and past_costs ``(G,)``, prefix costs ``(T + 1, G)``.
