@@ -54,3 +54,11 @@ def test_a_file_that_failed_is_tried_again(things: registry.Registry[str], tmp_p
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
     with raises_naming(ValueError, "missing.py", "no such file"):
         registry.import_file(tmp_path / "missing.py")
+
+
+def test_what_a_thing_lacks_is_named() -> None:
+    things = registry.Registry[type]("thing", members=("__init__", "draw", "surrogate"))
+    registry.REGISTRIES.remove(things)
+    with raises_naming(ValueError, "'mine'", "draw and surrogate"):
+        things.register("mine", object)
+    assert "mine" not in things

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import importlib
 import importlib.util
 import pkgutil
@@ -29,11 +30,18 @@ class Registry(Mapping[str, Thing]):
         kind: what the things are, for messages: "policy".
         package: its modules register what they define. A thing is looked for in the module of its name first; then,
             and for a list of all things, every module is imported.
-        error: raised for an unknown name and for a name that is taken.
+        error: raised for an unknown name, for a name that is taken and for a thing that lacks a member.
+        members: what each thing must have.
     """
 
-    def __init__(self, kind: str, package: str | None = None, error: type[ValueError] = ValueError) -> None:
-        self.kind, self.error = kind, error
+    def __init__(
+        self,
+        kind: str,
+        package: str | None = None,
+        error: type[ValueError] = ValueError,
+        members: tuple[str, ...] = (),
+    ) -> None:
+        self.kind, self.error, self.members = kind, error, members
         self._package = package
         self._things: dict[str, Thing] = {}
         REGISTRIES.append(self)
@@ -42,6 +50,9 @@ class Registry(Mapping[str, Thing]):
         """Make a thing known under a name; returns the thing."""
         if name in self._things:
             raise self.error(f"the name '{name}' is taken by another {self.kind}; give this one another name")
+        lacking = [member for member in self.members if not hasattr(thing, member)]
+        if lacking:
+            raise self.error(f"the {self.kind} '{name}' lacks {' and '.join(lacking)}; define what is missing")
         self._things[name] = thing
         return thing
 
@@ -85,6 +96,18 @@ class Registry(Mapping[str, Thing]):
 def file_of(kind: type) -> str | None:
     """The user's file that defines a class; None for other classes."""
     return sys.modules[kind.__module__].__file__ if kind.__module__.startswith(PLUGIN) else None
+
+
+def source_hash(kind: type) -> str | None:
+    """Hash of the files outside the package that define a class and its parents.
+
+    It is empty for a class of the package, and None for one without a file, such as a class of a notebook.
+    """
+    modules = {one.__module__ for one in kind.__mro__ if not one.__module__.startswith(("policylearn.", "builtins"))}
+    files = [Path(getattr(sys.modules.get(name), "__file__", None) or "") for name in sorted(modules)]
+    if not all(file.is_file() for file in files):
+        return None
+    return "".join(hashlib.sha256(file.read_bytes()).hexdigest() for file in files)
 
 
 def import_file(path: str | Path) -> None:

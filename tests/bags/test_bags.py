@@ -165,3 +165,18 @@ def test_copies_can_lose_edges() -> None:
     assert not fewer.shares_edges
     assert rows(fewer) == rows(bag)
     assert edges(fewer) == [one for one in edges(bag) if one[0] in (0, 2) or one[1] in (1, 4)]
+
+
+@pytest.mark.parametrize(
+    ("kept", "got"),
+    [
+        (torch.ones(3, dtype=torch.bool), "(3,)"),
+        (torch.ones(24, 1, dtype=torch.bool), "(24, 1)"),
+        (torch.ones(24, dtype=torch.long), "int64"),
+    ],
+)
+def test_a_mask_of_edges_must_fit(kept: torch.Tensor, got: str) -> None:
+    bag = mark_nodes(GRAPHS, Selection(torch.tensor([[1, 4]])))
+    edges = f"({len(bag.row_adjacency.source)},)"
+    with raises_naming(ValueError, "'kept'", "torch.bool", edges, got):
+        bag.keep_edges(kept)

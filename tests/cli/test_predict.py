@@ -305,6 +305,7 @@ def test_a_table_without_rows_gives_one_without_rows(run: Path, tmp_path: Path) 
     [
         (["{run}", "{data}", "-o", "{data}"], "is the input itself"),
         (["{run}", "nowhere.csv", "-o", "{out}"], "nowhere.csv: cannot be opened"),
+        (["{run}", "zinc", "-o", "{out}"], "zinc12k.npz"),
         (["nowhere", "{data}", "-o", "{out}"], "nowhere: no such run folder"),
         (["{run}", "{data}", "-o", "{out}", "--smiles", "smile"], "did you mean 'smiles'?"),
         (["{run}", "{data}", "-o", "{out}", "--batch-size", "0"], "'batch_size' must be >= 1"),

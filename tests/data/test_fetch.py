@@ -67,8 +67,20 @@ def tu_files(name: str, graphs: int) -> Files:
 
 
 @pytest.fixture
-def alchemy() -> Entry:
-    return replace(CATALOG["alchemy"], graphs=6)
+def resize(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Entry]:
+    """Make a dataset of the catalog as small as the files of a test."""
+
+    def resized(name: str, **sizes: int) -> Entry:
+        entry = replace(CATALOG[name], **sizes)
+        monkeypatch.setitem(CATALOG._things, name, entry)
+        return entry
+
+    return resized
+
+
+@pytest.fixture
+def alchemy(resize: Callable[..., Entry]) -> Entry:
+    return resize("alchemy", graphs=6)
 
 
 def place_alchemy_indices(root: Path) -> None:
@@ -126,11 +138,11 @@ def test_ogb_archives_give_exactly_the_stored_file(stored: Find, tmp_path: Path)
     assert str(dataset.graphs.extras["origin"]) == CATALOG["ogbg-molesol"].home.archive
 
 
-def test_tu_archives(tmp_path: Path) -> None:
+def test_tu_archives(tmp_path: Path, resize: Callable[..., Entry]) -> None:
     files = tu_files("REDDIT-BINARY", 20)
     files = {name: content for name, content in files.items() if name.endswith(("_A.txt", "_indicator.txt"))}
     files["REDDIT-BINARY/REDDIT-BINARY_graph_labels.txt"] = b"1\n-1\n" * 10
-    entry = replace(CATALOG["reddit-binary"], graphs=20, nodes=sum(range(2, 22)), edges=2 * sum(range(1, 21)))
+    entry = resize("reddit-binary", graphs=20, nodes=sum(range(2, 22)), edges=2 * sum(range(1, 21)))
     fetch(entry, tmp_path, serve(files))
     dataset = load_dataset("reddit-binary", root=tmp_path)
     assert dataset.graphs.y.tolist() == [1, 0] * 10
@@ -155,8 +167,8 @@ def zinc_files() -> tuple[Files, Files]:
     return archive, indices
 
 
-def test_zinc_pickles_are_read_safely(tmp_path: Path) -> None:
-    entry = replace(CATALOG["zinc"], graphs=8, nodes=24, edges=32)
+def test_zinc_pickles_are_read_safely(tmp_path: Path, resize: Callable[..., Entry]) -> None:
+    entry = resize("zinc", graphs=8, nodes=24, edges=32)
     fetch(entry, tmp_path, serve(*zinc_files()))
     dataset = load_dataset("zinc", root=tmp_path)
     graphs = dataset.graphs
@@ -181,7 +193,7 @@ def test_a_pickle_that_would_run_code_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("protocol", [2, 4])
-def test_csl_with_its_folds(tmp_path: Path, protocol: int) -> None:
+def test_csl_with_its_folds(tmp_path: Path, resize: Callable[..., Entry], protocol: int) -> None:
     matrices = []
     for _ in range(10):
         ring = np.arange(5)
@@ -199,7 +211,7 @@ def test_csl_with_its_folds(tmp_path: Path, protocol: int) -> None:
         f"CSL_{part}.index": "\n".join(",".join(map(str, fold[cut])) for fold in folds).encode()
         for part, cut in cuts.items()
     }
-    fetch(replace(CATALOG["csl"], graphs=10, nodes=50, edges=100), tmp_path, serve(archive, indices))
+    fetch(resize("csl", graphs=10, nodes=50, edges=100), tmp_path, serve(archive, indices))
     dataset = load_dataset("csl", root=tmp_path)
     assert dataset.graphs.y.tolist() == list(range(10))
     assert len(dataset.splits) == 5

@@ -18,6 +18,7 @@ from policylearn.cli import main
 from policylearn.data import CATALOG, DataError, PackedGraphs, load_dataset, read_table
 from policylearn.data.datasets import Entry, Home, numbers, register
 from policylearn.training.presets import run_config
+from tests.errors import raises_naming
 
 FILE = '''
 from pathlib import Path
@@ -153,4 +154,21 @@ def test_a_file_without_a_split_names_the_way_out(tmp_path: Path) -> None:
     entry = CATALOG["rings"]
     CATALOG._things["rings"] = replace(entry, home=replace(entry.home, unpack=None))
     with pytest.raises(DataError, match="protocol='none'"):
+        load_dataset("rings", root=tmp_path)
+
+
+@pytest.mark.usefixtures("rings")
+@pytest.mark.parametrize(
+    ("changed", "numbers_named"),
+    [
+        ({"graphs": 5}, ("4", "5")),
+        ({"edges": 30}, ("36", "30")),
+        ({"task": numbers("mae", "a", "b")}, ("1", "2 (a, b)")),
+    ],
+)
+def test_an_entry_must_fit_its_file(tmp_path: Path, changed: dict[str, object], numbers_named: tuple[str, str]) -> None:
+    load_dataset("rings", root=tmp_path, download=download)
+    entry = CATALOG["rings"]
+    CATALOG._things["rings"] = replace(entry, nodes=None, **changed)
+    with raises_naming(DataError, "rings", *numbers_named):
         load_dataset("rings", root=tmp_path)

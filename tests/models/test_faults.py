@@ -8,9 +8,11 @@ import pytest
 import torch
 
 from policylearn.data import Task
-from policylearn.models import Inputs, build_model
+from policylearn.models import Inputs, System, build_model
 from policylearn.nn import Features
-from policylearn.settings.schema import RunNote
+from policylearn.policies import Evidence, Reinforce
+from policylearn.settings.schema import RunNote, Settings
+from tests.errors import raises_naming
 from tests.graphs import ATOMS, BONDS, batch_of, molecules
 
 TASK = Task("regression", "mse", "rmse")
@@ -77,3 +79,20 @@ def test_a_bag_rule_without_picks_is_warned_of(policy: str, used: bool) -> None:
         warnings.simplefilter("always")
         build_model(settings=settings)
     assert [("'ego'" in str(one.message)) for one in said if one.category is RunNote] == [True] * (not used)
+
+
+def test_a_model_without_an_objective_is_refused() -> None:
+    lacking = System("lacking", "of a test", Settings, lambda _settings, _inputs: torch.nn.Linear(1, 1))
+    with raises_naming(ValueError, "'lacking'", "objective and depends_on_batch"):
+        lacking.build(Settings(), Inputs())
+
+
+def test_an_estimator_that_gives_nan_is_named() -> None:
+    class Spoilt(Reinforce, frozen=True):
+        def surrogate(self, selection: object, evidence: Evidence) -> torch.Tensor:
+            return (evidence.costs * torch.nan).mean()
+
+    model = model_with("reinforce").train()
+    model.policy.estimator = Spoilt()
+    with pytest.warns(RunNote, match=r"Spoilt\.surrogate gave nan"):
+        model.objective(batch_of(*molecules(3)), torch.zeros(3, 1), Task("regression", "l1", "mae").loss_terms)

@@ -193,3 +193,37 @@ def test_what_is_not_declared_is_the_widest() -> None:
     assert not depends_on_batch(encoder_of("bag"))
     with raises_naming(ValueError, "'scope'"):
         scope_of(encoder_of("graph"))  # type: ignore[arg-type]
+
+
+class Named(nn.Module):
+    """A policy with a part under some name."""
+
+    def __init__(self, name: str, part: nn.Module) -> None:
+        super().__init__()
+        self.add_module(name, part)
+
+    def forward(self, graphs: Graphs, *, generator: torch.Generator | None = None) -> Selection:
+        return Selection.nothing(graphs.ptr)
+
+
+@pytest.mark.parametrize(
+    ("name", "part", "wanted"),
+    [
+        ("encoder", nn.Linear(C, 1), False),
+        ("network", nn.BatchNorm1d(C), False),
+        ("network", nn.BatchNorm1d(C, track_running_stats=False), True),
+        ("network", encoder_of("batch"), True),
+        ("network", encoder_of("bag"), False),
+        ("inner", LearnedPolicy(encoder_of(None), nn.Linear(C, 1), picks=1), True),
+        ("inner", LearnedPolicy(encoder_of("copy"), nn.Linear(C, 1), picks=1), False),
+    ],
+)
+def test_a_policy_is_asked_whether_it_looks_at_the_batch(name: str, part: nn.Module, wanted: bool) -> None:
+    policy = Named(name, part)
+    model = SubgraphGNN(policy, encoder_of("copy"), CopiesThenNodes(), nn.Linear(C, 1))
+    assert model.depends_on_batch is wanted
+    for said in (True, False):
+        policy.depends_on_batch = said
+        assert model.depends_on_batch is said, "the policy's own word counts"
+    model.encoder = encoder_of(None)
+    assert model.depends_on_batch

@@ -142,6 +142,9 @@ class Bag:
             kept booleans, one per edge of `row_adjacency`.
         """
         rows = self.row_adjacency
+        if kept.dtype != torch.bool or kept.shape != rows.source.shape:
+            need, got = tuple(rows.source.shape), tuple(kept.shape)
+            raise ValueError(f"'kept' must be torch.bool of shape {need}, one per edge (got {kept.dtype} of {got})")
         edge = kept.nonzero().squeeze(1)
         fewer = rows.induced(rows.source[edge], rows.target[edge], edge, self.num_rows)
         return replace(self, adjacency=fewer, width=None, own_copy=self.copy)

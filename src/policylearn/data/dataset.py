@@ -10,7 +10,7 @@ import numpy as np
 
 from policylearn.data.arrays import digest
 from policylearn.data.datasets import Entry, find_entry
-from policylearn.data.fetch import Download, fetch
+from policylearn.data.fetch import Download, check_size, fetch
 from policylearn.data.packed import GRAPH_ARRAYS, DataError, PackedGraphs
 from policylearn.data.root import data_root
 from policylearn.data.splits import PARTS, Split, official_splits, stratified_folds
@@ -81,7 +81,9 @@ def load_dataset(
     path = (data_root() if root is None else root) / entry.file
     if not path.exists():
         fetch(entry, path.parent, download)
-    graphs = choose_target(entry, PackedGraphs.load(path), target, path)
+    stored = PackedGraphs.load(path)
+    check_size(entry, stored, str(path), f"put the right file there, or correct the Entry of '{name}'")
+    graphs = choose_target(entry, stored, target, path)
     caveat = entry.caveat if entry.always_caveat or "origin" not in graphs.extras else None  # fetched files name theirs
     return Dataset(name, graphs, entry.build_task(graphs), make_splits(entry, graphs, path), caveat)
 

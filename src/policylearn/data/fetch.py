@@ -43,7 +43,8 @@ def fetch(entry: Entry, root: Path, download: Download | None = None) -> Path:
                 f"dataset '{entry.name}': {home.archive} is not laid out as expected"
                 f" ({type(error).__name__}: {error}); it is incomplete or another version: fetch it again"
             ) from error
-    check_size(entry, graphs)
+    damaged = "the archive is damaged or another version, nothing was written: fetch it again"
+    check_size(entry, graphs, f"dataset '{entry.name}' from {home.archive}", damaged)
     extras = dict(graphs.extras) | {"origin": np.array(home.archive)}
     try:
         replace(graphs, extras=extras).validate(home.archive).save(target)
@@ -110,13 +111,10 @@ def retrieve(
         raise DataError(f"dataset '{entry.name}', {address}: {error}; it is damaged or another version") from error
 
 
-def check_size(entry: Entry, graphs: PackedGraphs) -> None:
+def check_size(entry: Entry, graphs: PackedGraphs, source: str, way_out: str) -> None:
     """Raise unless graphs, nodes and edges are as many as the catalog says."""
     found = {"graphs": len(graphs), "nodes": len(graphs.x), "edges": graphs.edge_index.shape[1]}
     for what, number in found.items():
         expected = getattr(entry, what)
         if expected is not None and number != expected:
-            raise DataError(
-                f"dataset '{entry.name}' from {entry.home.archive} has {number} {what} where {expected} are"
-                " expected; the archive is damaged or another version, nothing was written: fetch it again"
-            )
+            raise DataError(f"{source} has {number} {what} where {expected} are expected; {way_out}")

@@ -122,7 +122,12 @@ class System:
         if inputs.level not in self.levels:
             raise ValueError(f"model '{self.name}' predicts graphs, not nodes; leave 'model' out for tasks of nodes")
         model = self.network(settings, inputs)
-        assert isinstance(model, nn.Module), f"'{self.name}' builds a module"
+        lacking = [name for name in ("forward", "objective", "depends_on_batch") if not hasattr(model, name)]
+        if lacking or not isinstance(model, nn.Module):
+            raise ConfigError(
+                f"the model '{self.name}' lacks {' and '.join(lacking) or 'the base class nn.Module'}; see"
+                " policylearn.models.GraphModel, or take objective = mean_loss and depends_on_batch = False"
+            )
         return model
 
     def label_of(self, settings: Any) -> str:

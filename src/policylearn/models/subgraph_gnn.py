@@ -9,12 +9,13 @@ import torch
 from torch import Tensor, nn
 
 from policylearn.bags import Bag, BagRule, Graphs, Selection, mark_nodes, pieces
+from policylearn.bags.adjacency import may_read
 from policylearn.models.protocol import AnyBatch, LossTerms, Objective, plain_objective
 from policylearn.nn.encoders import Encoder, dtype_of
 from policylearn.nn.graph_columns import ColumnHeads, GraphColumns, joined
 from policylearn.nn.norms import RowBatchNorm
 from policylearn.nn.readouts import Readout, StreamingReadout
-from policylearn.nn.scope import can_be_cut, copies_are_independent, depends_on_batch
+from policylearn.nn.scope import can_be_cut, copies_are_independent, depends_on_batch, parts_depend_on_batch
 from policylearn.policies import Evidence, LearningPolicy, Policy
 from policylearn.settings.schema import RunNote
 
@@ -120,6 +121,11 @@ class SubgraphGNN(nn.Module):
 
         if isinstance(self.policy, LearningPolicy) and getattr(self.policy, "training", self.training):
             added = self.policy.surrogate(selection, Evidence(step.costs, prefix_costs, graphs.extras.get("past_cost")))
+            if added is not None and may_read(added) and step.loss.isfinite() and not added.isfinite():
+                of = type(getattr(self.policy, "estimator", self.policy)).__name__
+                warnings.warn(
+                    f"{of}.surrogate gave {float(added.detach())} where costs are finite", RunNote, stacklevel=2
+                )
             total = total if added is None else total + added
         of_columns = self.column_outputs(columns)  # (H, G, outputs)
         if of_columns is not None:
@@ -129,8 +135,8 @@ class SubgraphGNN(nn.Module):
 
     @property
     def depends_on_batch(self) -> bool:
-        policy = getattr(self.policy, "encoder", None)
-        return depends_on_batch(self.encoder) or (policy is not None and depends_on_batch(policy))
+        said = getattr(self.policy, "depends_on_batch", None)
+        return depends_on_batch(self.encoder) or (parts_depend_on_batch(self.policy) if said is None else said)
 
     def selection_parameters(self) -> list[nn.Parameter]:
         """The policy's weights; none of a policy without any."""

@@ -38,7 +38,14 @@ def can_be_cut(encoder: object) -> bool:
 
 def depends_on_batch(network: object) -> bool:
     """Whether an output for a graph may depend on what else is in its batch, in evaluation."""
-    return scope_of(network) == "batch" or not all(keeps_statistics(norm) for norm in batch_norms(network))
+    return scope_of(network) == "batch" or parts_depend_on_batch(network)
+
+
+def parts_depend_on_batch(network: object) -> bool:
+    """Whether a module within says so, has the scope ``batch``, or is a norm with the statistics of its batch."""
+    modules = network.modules() if isinstance(network, nn.Module) else ()
+    declared = any(getattr(one, "scope", "") == "batch" or getattr(one, "depends_on_batch", False) for one in modules)
+    return declared or not all(keeps_statistics(norm) for norm in batch_norms(network))
 
 
 def batch_norms(network: object) -> list[Any]:

@@ -12,7 +12,7 @@ from policylearn.bags import Bag, BagRule, Graphs, Selection, mark_nodes
 from policylearn.nn.encoders import Encoder, NetworkConfig, dtype_of, two_stream_encoder
 from policylearn.nn.norms import MLP
 from policylearn.nn.readouts import CopyPool, Pooled
-from policylearn.nn.scope import copies_are_independent
+from policylearn.nn.scope import copies_are_independent, depends_on_batch, parts_depend_on_batch
 from policylearn.nn.segments import segment_argmax, segment_max, segment_mean
 from policylearn.policies.draws import Pick, gumbel, selection_of
 from policylearn.policies.estimators import ESTIMATORS, Estimator, Reinforce
@@ -116,6 +116,10 @@ class LearnedPolicy(nn.Module):
 
     def surrogate(self, selection: Selection, evidence: Evidence) -> Tensor | None:
         return self.estimator.surrogate(selection, evidence) if self.picks else None
+
+    @property
+    def depends_on_batch(self) -> bool:
+        return depends_on_batch(self.encoder) or parts_depend_on_batch(self.selector)
 
     def _draw(self, logits: Tensor, noise: Tensor, graphs: Graphs) -> Pick:
         """Draw a node per graph (eq. 4); in training as the estimator does."""

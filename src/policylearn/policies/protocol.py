@@ -14,7 +14,12 @@ from policylearn.nn import segment_argmax, segment_sum
 
 
 class Policy(Protocol):
-    """Picks the nodes to mark. A function will do; one with weights or with a training mode is an ``nn.Module``."""
+    """Picks the nodes to mark. A function will do; one with weights or with a training mode is an ``nn.Module``.
+
+    Where picks in evaluation may depend on the other graphs of the batch, the policy says ``depends_on_batch = True``.
+    One that says nothing is taken to depend on them only where a module in it declares the scope ``batch``, or is a
+    batch norm without running statistics.
+    """
 
     def __call__(self, graphs: Graphs, *, generator: torch.Generator | None = None) -> Selection:
         """Pick for every graph of a batch, and draw from the generator; None is torch's own."""
@@ -28,7 +33,8 @@ class Evidence:
         costs: the loss of each graph, without gradient.
         prefix_costs: computes the loss with the unmarked copy and the first t marked ones alone, for t = 0 to T;
             None where copies see each other, since their first ones would need passes of their own.
-        past_costs: running mean of each graph's costs in earlier steps, NaN where it has none; None if nobody keeps it.
+        past_costs: running mean of each graph's costs in earlier steps, NaN where it has none (in the
+            first epoch all are NaN); None if nobody keeps it. Replace NaN before you compute with it.
 
     Shapes:
         costs and past_costs ``(G,)``, prefix costs ``(T + 1, G)``.

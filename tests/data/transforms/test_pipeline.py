@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import ClassVar, Self
@@ -13,6 +14,7 @@ from policylearn.data import DataError, PackedGraphs, Structure, make_batch, tak
 from policylearn.data.transforms import TRANSFORMS, Transform, apply, fit_apply, register
 from policylearn.data.transforms.base import Structures
 from policylearn.data.transforms.cycles import list_cycles
+from policylearn.registry import import_file
 from tests.data.transforms.samples import corner_graphs
 
 _, PACKED = corner_graphs()
@@ -156,6 +158,44 @@ def test_other_graphs_settings_or_code_have_another_file(tmp_path: Path, monkeyp
     assert files_after(rings, take_graphs(PACKED, [4, 5])) == 3
     monkeypatch.setattr(RingCodes, "version", 2)
     assert files_after(rings, PACKED) == 4
+
+
+OWN = """
+from dataclasses import dataclass
+import numpy as np
+from policylearn.data import Structure
+from policylearn.data.transforms import Transform, register
+
+@register
+@dataclass(frozen=True)
+class Own(Transform):
+    name = "own_of_a_test"
+
+    def compute(self, graphs):
+        return {"own": Structure(np.full((len(graphs.x), 1), FACTOR), "node")}
+"""
+
+
+def test_an_edit_of_a_users_file_is_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("policylearn.registry.IMPORTED", [])
+    file, cache = tmp_path / "own.py", tmp_path / "cache"
+    for factor in (2, 30):
+        file.write_text(OWN.replace("FACTOR", str(factor)))
+        with monkeypatch.context() as process:  # a new process imports the file again
+            process.setattr("sys.modules", dict(sys.modules))
+            process.setattr(TRANSFORMS, "_things", dict(TRANSFORMS._things))
+            import_file(file)
+            own = TRANSFORMS["own_of_a_test"]()
+            file.write_text(OWN.replace("FACTOR", "400"))  # edited after the import: what is stored is of the old code
+            for _ in range(2):
+                assert (apply([own], PACKED, cache=cache).structures["own"].values == factor).all()
+    assert len(list(cache.iterdir())) == 2
+
+
+def test_a_class_without_a_file_is_not_kept(tmp_path: Path) -> None:
+    typed = type("Typed", (RingCodes,), {"__module__": "module_of_no_file"})  # as in a notebook
+    apply([typed(sizes=(3,))], PACKED, cache=tmp_path)
+    assert not list(tmp_path.iterdir())
 
 
 def test_a_cache_that_cannot_be_written_is_met_before_the_work(tmp_path: Path) -> None:

@@ -63,6 +63,12 @@ def predict(
         raise ValueError(f"'workers' must be >= 1 (got {workers})")
     if ray and packed:
         raise ValueError(f"{table}: '--ray' shares tables out, not packed graphs; leave --ray out")
+    if not table.is_file():
+        from policylearn.data.datasets import CATALOG
+        from policylearn.data.root import data_root
+
+        if str(table) in CATALOG:
+            raise ValueError(f"'{table}' is a dataset; give its file, {data_root() / CATALOG[str(table)].file}")
     if not ray and not packed and table.is_file() and table.stat().st_size > SMALL_TABLE:
         from policylearn.data.worker_server import start_server
 

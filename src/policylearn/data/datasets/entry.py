@@ -100,9 +100,14 @@ class Entry:
 
     def build_task(self, graphs: PackedGraphs) -> Task:
         """The task with the scaling and the target's name that the loaded graphs give it."""
+        y = as_table(graphs.y).astype(np.float64)
+        if self.task.kind != "classes" and not self.targets and y.shape[1] != len(self.task.targets):
+            named = f"{len(self.task.targets)} ({', '.join(self.task.targets)})"
+            raise DataError(
+                f"dataset '{self.name}': 'y' has {y.shape[1]} columns where its Entry names {named}; name one each"
+            )
         if self.scaling == "none":
             return self.task
-        y = as_table(graphs.y).astype(np.float64)
         shift = y.mean(axis=0) if self.scaling == "standardise" else np.zeros(y.shape[1])
         scaling = Scaling(tuple(shift.tolist()), tuple(y.std(axis=0).tolist()))
         targets = tuple(map(str, graphs.extras["y_names"])) if self.targets else self.task.targets

@@ -4,7 +4,8 @@ A transform computes structures from graphs: encodings, counts, rings, distances
 (found by itself), or a file of your own such as ``docs/examples/my_transform.py``.
 
 `compute` is the slow part: it is cut into chunks of graphs for several processes, and its result is kept on disk under
-a hash of the graphs, the settings and ``version``. Raise ``version`` when the same settings give other numbers.
+a hash of the graphs, the settings and ``version``. Raise ``version`` when the same settings give other numbers. For a
+class outside the package the hash also covers the file that defines it; what that file imports is not looked at.
 
 What must be learned from the training graphs (a vocabulary, a mean) are fields named in ``learned``, with a default
 that means "not yet": `learn` returns a copy with them filled in, `finish` uses them. Both get what `compute` gave, so
@@ -23,7 +24,7 @@ import numpy as np
 
 from policylearn.data.packed import DataError, PackedGraphs
 from policylearn.data.structures import REAL_COLUMNS, Structure, check_structures
-from policylearn.registry import Registry, file_of, import_file
+from policylearn.registry import Registry, file_of, import_file, source_hash
 from policylearn.settings.schema import read_value
 
 Structures = Mapping[str, Structure]
@@ -41,6 +42,11 @@ class Transform:
     name: ClassVar[str]
     version: ClassVar[int] = 1
     learned: ClassVar[tuple[str, ...]] = ()
+    source_hash: ClassVar[str | None]
+    """See `policylearn.registry`; taken as the class is made, since its file may change before results are stored."""
+
+    def __init_subclass__(cls) -> None:
+        cls.source_hash = source_hash(cls)
 
     def compute(self, graphs: PackedGraphs) -> Structures:
         """Structures of the graphs, each graph by itself, whatever was learned."""

@@ -82,7 +82,7 @@ def compute_chunks(
 ) -> Structures:
     """What `Transform.compute` gives for all graphs, from the cache where it holds that."""
     bare = only_graphs(graphs)
-    if cache is None:
+    if cache is None or transform.source_hash is None:
         return _compute(transform.name, transform.compute, bare, workers, progress)
     key = cache_key(transform, bare)
     path = cache / f"{transform.name}-{key[:32]}.npz"
@@ -101,10 +101,11 @@ def compute_chunks(
 
 
 def cache_key(transform: Transform, graphs: PackedGraphs) -> str:
-    """SHA-256 over the graphs, the name and settings of the transform and the version of its code."""
+    """SHA-256 over the graphs, the name and settings of the transform, the version of its code and its file's hash."""
     names = ("x", "edge_index", "edge_attr", "node_ptr", "edge_ptr")
     arrays = {name: getattr(graphs, name) for name in names} | dict(graphs.extras)
-    return digest(arrays, f"{transform.name} {transform.code_version()} {sorted(transform.settings().items())}")
+    code = f"{transform.code_version()}{transform.source_hash}"
+    return digest(arrays, f"{transform.name} {code} {sorted(transform.settings().items())}")
 
 
 def read_cache(path: Path, key: str, graphs: PackedGraphs) -> Structures | None:

@@ -29,5 +29,7 @@ class Estimator(Protocol):
         """See `LearningPolicy`; None for estimators whose marks carry the gradient."""
 
 
-ESTIMATORS = Registry[type[Settings]]("estimator", "policylearn.policies.estimators", ConfigError)
+ESTIMATORS = Registry[type[Settings]](
+    "estimator", "policylearn.policies.estimators", ConfigError, ("draw", "surrogate")
+)
 """Estimators by name; each is a class of settings whose instances are an `Estimator`."""
