@@ -10,7 +10,6 @@ import torch
 from policylearn.data import Task
 from policylearn.models import Inputs, System, build_model
 from policylearn.nn import Features
-from policylearn.policies import Evidence, Reinforce
 from policylearn.settings.schema import RunNote, Settings
 from tests.errors import raises_naming
 from tests.graphs import ATOMS, BONDS, batch_of, molecules
@@ -85,14 +84,3 @@ def test_a_model_without_an_objective_is_refused() -> None:
     lacking = System("lacking", "of a test", Settings, lambda _settings, _inputs: torch.nn.Linear(1, 1))
     with raises_naming(ValueError, "'lacking'", "objective and depends_on_batch"):
         lacking.build(Settings(), Inputs())
-
-
-def test_an_estimator_that_gives_nan_is_named() -> None:
-    class Spoilt(Reinforce, frozen=True):
-        def surrogate(self, selection: object, evidence: Evidence) -> torch.Tensor:
-            return (evidence.costs * torch.nan).mean()
-
-    model = model_with("reinforce").train()
-    model.policy.estimator = Spoilt()
-    with pytest.warns(RunNote, match=r"Spoilt\.surrogate gave nan"):
-        model.objective(batch_of(*molecules(3)), torch.zeros(3, 1), Task("regression", "l1", "mae").loss_terms)

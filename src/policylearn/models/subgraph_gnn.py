@@ -9,7 +9,6 @@ import torch
 from torch import Tensor, nn
 
 from policylearn.bags import Bag, BagRule, Graphs, Selection, mark_nodes, pieces
-from policylearn.bags.adjacency import may_read
 from policylearn.models.protocol import AnyBatch, LossTerms, Objective, plain_objective
 from policylearn.nn.encoders import Encoder, dtype_of
 from policylearn.nn.graph_columns import ColumnHeads, GraphColumns, joined
@@ -121,11 +120,6 @@ class SubgraphGNN(nn.Module):
 
         if isinstance(self.policy, LearningPolicy) and getattr(self.policy, "training", self.training):
             added = self.policy.surrogate(selection, Evidence(step.costs, prefix_costs, graphs.extras.get("past_cost")))
-            if added is not None and may_read(added) and step.loss.isfinite() and not added.isfinite():
-                of = type(getattr(self.policy, "estimator", self.policy)).__name__
-                warnings.warn(
-                    f"{of}.surrogate gave {float(added.detach())} where costs are finite", RunNote, stacklevel=2
-                )
             total = total if added is None else total + added
         of_columns = self.column_outputs(columns)  # (H, G, outputs)
         if of_columns is not None:
