@@ -71,6 +71,6 @@ def draw_panel(axes: Any, panel: Panel) -> None:
         (x, y), area = places[node].tolist(), max(1.6 * size, ROOM_FOR_TEXT)
         axes.scatter([x], [y], s=area, c=[colours[node]], edgecolors=RING, linewidths=1.8, zorder=3)
         axes.text(x, y, text, ha="center", va="center", size=9, weight="bold", color=RING, zorder=4)
-    axes.set_title(panel.title, size=9)
+    axes.set_title(panel.title, size=13)
     axes.set_aspect("equal")
     axes.margins(0.12)
