@@ -16,7 +16,7 @@ import pytest
 import policylearn
 from policylearn.cli import main
 from policylearn.data import CATALOG, DataError, PackedGraphs, load_dataset, read_table
-from policylearn.data.datasets import Entry, Home, numbers, register
+from policylearn.data.datasets import Entry, Home, classes, numbers, register
 from policylearn.training.presets import run_config
 from tests.errors import raises_naming
 
@@ -164,9 +164,10 @@ def test_a_file_without_a_split_names_the_way_out(tmp_path: Path) -> None:
         ({"graphs": 5}, ("4", "5")),
         ({"edges": 30}, ("36", "30")),
         ({"task": numbers("mae", "a", "b")}, ("1", "2 (a, b)")),
+        ({"task": classes(5)}, ("row 2", "class 5", "5 classes")),
     ],
 )
-def test_an_entry_must_fit_its_file(tmp_path: Path, changed: dict[str, object], numbers_named: tuple[str, str]) -> None:
+def test_an_entry_must_fit_its_file(tmp_path: Path, changed: dict[str, object], numbers_named: tuple[str, ...]) -> None:
     load_dataset("rings", root=tmp_path, download=download)
     entry = CATALOG["rings"]
     CATALOG._things["rings"] = replace(entry, nodes=None, **changed)

@@ -101,7 +101,15 @@ class Entry:
     def build_task(self, graphs: PackedGraphs) -> Task:
         """The task with the scaling and the target's name that the loaded graphs give it."""
         y = as_table(graphs.y).astype(np.float64)
-        if self.task.kind != "classes" and not self.targets and y.shape[1] != len(self.task.targets):
+        if self.task.kind == "classes":
+            count = self.task.outputs
+            wrong = np.flatnonzero(~((y[:, 0] >= 0) & (y[:, 0] < count)))
+            if len(wrong):
+                raise DataError(
+                    f"dataset '{self.name}': row {wrong[0]} of 'y' holds class {y[wrong[0], 0]:g} where its Entry names"
+                    f" {count} classes, 0 to {count - 1}; change the file or the Entry's 'task'"
+                )
+        elif not self.targets and y.shape[1] != len(self.task.targets):
             named = f"{len(self.task.targets)} ({', '.join(self.task.targets)})"
             raise DataError(
                 f"dataset '{self.name}': 'y' has {y.shape[1]} columns where its Entry names {named}; name one each"
