@@ -8,14 +8,27 @@ import networkx as nx
 import pytest
 import torch
 from torch import Tensor
+from torch_geometric.data import Batch, Data
 
 from policylearn.bags import Graphs, Members, Selection
 from policylearn.models import SubgraphGNN
-from policylearn.policies import ESTIMATORS, Evidence, LearnedPolicy, LearnedSettings, Reinforce, StraightThrough
+from policylearn.policies import (
+    ESTIMATORS,
+    Evidence,
+    LearnedPolicy,
+    LearnedSettings,
+    Reinforce,
+    StraightThrough,
+    gumbel,
+    selection_of,
+)
 from policylearn.policies.estimators.reinforce import RIDGE, advantages, residuals
 from policylearn.settings import ConfigError, Settings
 from tests.errors import raises_naming
 from tests.graphs import batch_of, data_of, molecules, repeated, small_model
+
+PAIRS = 2000
+"""Graphs of two nodes and no edge."""
 
 
 def squared(output: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
@@ -186,3 +199,25 @@ def test_a_setting_that_the_policy_has_is_refused(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setitem(ESTIMATORS._things, "clash", Clash)
     with raises_naming(ConfigError, "'clash'", "'picks'"):
         LearnedSettings.read({"estimator": "clash"}, "selection.")
+
+
+def likelier_gradient(rule: Reinforce) -> float:
+    """The gradient of the likelier node's score, over many draws, where all picks cost the same."""
+    empty = torch.empty(2, 0, dtype=torch.long)
+    graphs = Graphs.of(Batch.from_data_list([Data(edge_index=empty, num_nodes=2)] * PAIRS))
+    scores = torch.tensor([1.0, -1.0], requires_grad=True)
+    logits, generator = scores.repeat(PAIRS), torch.Generator().manual_seed(0)
+    selection = selection_of([rule.draw(logits, gumbel(2 * PAIRS, generator, logits), graphs)], graphs)
+    added = rule.surrogate(selection, Evidence(torch.ones(PAIRS), lambda: torch.ones(2, PAIRS), None))
+    assert added is not None
+    (found,) = torch.autograd.grad(added, scores)
+    return float(found[0])
+
+
+def test_an_entropy_bonus_lowers_scores_that_lead() -> None:
+    without = likelier_gradient(Reinforce())
+    # of two nodes with p = sigmoid(2) and q = 1 - p, the gradient of sum(p log p) is p q (log p - log q)
+    p = torch.sigmoid(torch.tensor(2.0))
+    exact = float(p * (1 - p) * 2)
+    for entropy in (0.5, 1.0):
+        assert likelier_gradient(Reinforce(entropy=entropy)) - without == pytest.approx(entropy * exact, rel=0.1)

@@ -51,6 +51,10 @@ def test_settings_of_other_estimators_are_left_out(estimator: str, count: int) -
         "selection.estimator=straight_through,selection.tau=1.0",
         "selection.estimator=straight_through,selection.tau=2.0",
     ]
+    modern = run_config("zinc", {"recipe": "modern"})  # which brings an entropy bonus for reinforce
+    first, second, _ = combinations(modern.replace(grid=both.grid)).values()
+    assert first.system["selection"]["entropy"] > 0
+    assert "entropy" not in second.system["selection"]
 
 
 @pytest.mark.parametrize(

@@ -24,6 +24,8 @@ from policylearn.settings.schema import DropShare, NotNegative, Positive, RunNot
 
 WITHOUT_EDGES = ("gcn", "sage")
 """Convolutions that do not read edge features."""
+ENTROPY = 0.05
+"""Bonus for policies that settle late, in the recipe 'modern'."""
 MANY_PICKS = 3
 """From this T on, a preset with the suffix ``-t3`` holds where there is one."""
 
@@ -155,8 +157,8 @@ def recipe(asked: Mapping[str, Any], name: str, table: bool) -> Mapping[str, Any
     if name != "modern":
         return {}
     selection = asked.get("selection") or ({"name": "none"} if table else {})
-    if "estimator" in read_policy(selection)[1].written():
-        selection = {**selection, "estimator": "reinforce"}
+    if read_policy(selection)[1].written().get("estimator") == "reinforce":
+        selection = {"entropy": ENTROPY, **selection, "estimator": "reinforce"}
     picks = {"selection": selection}
     return {"readout": "both"} | picks | ({"prediction": {"layers": 3}, "regression_heads": 4} if table else {})
 

@@ -10,7 +10,7 @@ from policylearn.nn import segment_argmax
 from policylearn.policies.draws import Pick, log_prob_of
 from policylearn.policies.estimators.protocol import ESTIMATORS
 from policylearn.policies.protocol import Evidence
-from policylearn.settings.schema import Settings
+from policylearn.settings.schema import Amount, Settings
 
 LEVERAGE = 0.9
 """A graph of more leverage than this has (nearly) its own baseline, and no residual to speak of."""
@@ -32,6 +32,10 @@ class Reinforce(Settings, frozen=True):
     unbiased except for norms and scaling. Advantages are divided by their root mean square.
     """
 
+    entropy: Amount = 0.0
+    r"""Weight of an entropy bonus, :math:`\log \pi(v_{tg})` as a cost of its own beside the advantage: policies settle
+    later. The recipe `modern` has 0.05."""
+
     def draw(self, logits: Tensor, noise: Tensor, members: Members) -> Pick:
         """See `Estimator`."""
         nodes = segment_argmax((logits + noise).detach(), members.batch, members.num_graphs)
@@ -44,6 +48,9 @@ class Reinforce(Settings, frozen=True):
             return None  # a single bag has nothing to be compared with
         advantage = advantages(selection.picks, evidence)
         advantage = advantage / (advantage.square().mean().sqrt() + 1e-8)
+        if self.entropy:
+            known = selection.log_prob.detach()
+            advantage = advantage + self.entropy * (known - known.mean(1, keepdim=True))
         return (advantage * selection.log_prob).sum(0).mean()
 
 
