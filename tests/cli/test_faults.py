@@ -92,6 +92,11 @@ def test_settings_out_of_range_write_nothing(
     assert not (tmp_path / "run").exists(), "the corrected command finds its folder free"
 
 
+def test_an_option_that_the_model_lacks_is_named_as_it_was_typed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["train", "csl-13", "--model", "sun", "--picks", "3"]) == 2
+    assert "--picks has no meaning for --model sun" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_says_what_was_kept_and_how_to_go_on(
     number: signal.Signals,

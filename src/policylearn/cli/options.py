@@ -103,8 +103,11 @@ def check_names(given: Mapping[str, Any], model: str) -> None:
     from policylearn.settings import RunConfig
 
     tops = {*RunConfig.__struct_fields__, *SYSTEMS[model].settings.__struct_fields__}
+    typed = {setting: option for option, setting in SHORT_FOR.items()}
     for name in given:
         if name.split(".")[0] not in tops:
+            if name in typed:
+                raise ValueError(f"--{typed[name]} has no meaning for --model {model}; leave one of them out")
             known = [*SHORT_FOR, *(setting for setting, _, _ in setting_rows(model))]
             way_out = hint(f"--{name}", [f"--{one}" for one in known], f"'policylearn settings {model}' lists all")
             raise ValueError(f"there is no option or setting '--{name}'; {way_out}")
