@@ -1,0 +1,99 @@
+"""The table of docs/picks.md: what picks recover of the gain of all marks, from the records of several comparisons."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+import numpy as np
+
+from lab.compare.runner import CompareRecord, load_records
+from lab.errors import paired_difference
+from policylearn.wording import markdown_table
+
+CLEARLY = 4.0
+"""A lead of more standard errors than this is printed bold."""
+
+
+@dataclass(frozen=True)
+class GainsLine:
+    """One dataset at one T.
+
+    Args:
+        title: for people.
+        folder: of the records.
+        data: a pattern for the dataset's name; folds count together.
+        picks: T.
+        suffix: what the variants' names end with at this T.
+        all_from: the folder of the full bag's records, where it is another.
+    """
+
+    title: str
+    folder: str
+    data: str
+    picks: int
+    suffix: str = ""
+    all_from: str | None = None
+
+
+LINES = (
+    GainsLine("EXP, accuracy", "exp", "exp-fold*", 2),
+    GainsLine("EXP, accuracy", "exp", "exp-fold*", 5, "-5"),
+    GainsLine("triangles, MAE", "counting", "triangle", 2, "-2"),
+    GainsLine("triangles, MAE", "counting", "triangle", 5),
+    GainsLine("tailed triangles, MAE", "counting", "tailed_triangle", 2, "-2"),
+    GainsLine("tailed triangles, MAE", "counting", "tailed_triangle", 5),
+    GainsLine("ring sizes of molhiv, MAE", "rings", "molhiv-ring-size", 2, "-2"),
+    GainsLine("ring sizes of molhiv, MAE", "rings", "molhiv-ring-size", 5, "-5"),
+    GainsLine("spiro and bridgehead atoms of molhiv, MAE", "rings", "molhiv-joints", 2, "-2"),
+    GainsLine("ZINC, MAE", "zinc_plain", "zinc", 2, all_from="zinc_t5"),
+)
+HEADINGS = (
+    "data", "T", "runs", "none", "random", "centrality", "learned", "all", "better than random",
+    "better than centrality",
+)  # fmt: skip
+
+
+def gains_table(root: Path) -> str:
+    """A row per line, from the records below a folder."""
+    rows, last = [], ""
+    for line in LINES:
+        title, last = "" if line.title == last else line.title, line.title
+        rows.append((title, str(line.picks), *_cells(line, root)))
+    return markdown_table(HEADINGS, rows)
+
+
+def _cells(line: GainsLine, root: Path) -> list[str]:
+    def runs(variant: str, folder: str = line.folder) -> list[CompareRecord]:
+        own = load_records(root / folder)
+        return [one for one in own if one.variant == variant and fnmatchcase(one.data, line.data)]
+
+    none, full = runs("none"), runs("full", line.all_from or line.folder)
+    random, central, learned = (runs(f"{name}{line.suffix}") for name in ("random", "centrality", "explore"))
+    low, high = ((float(np.mean([one.test for one in found])) if found else np.nan) for found in (none, full))
+
+    def figure(found: Sequence[CompareRecord], *, share: bool) -> str:
+        if not found:
+            return "-"
+        mean = float(np.mean([one.test for one in found]))
+        text = f"{mean:.1%}" if found[0].metric == "accuracy" else f"{mean:.3f}"
+        recovered = (mean - low) / (high - low)
+        return f"{text} ({recovered:.0%})" if share and not np.isnan(recovered) else text
+
+    policies = [figure(found, share=True) for found in (random, central, learned)]
+    leads = [_lead(learned, others) for others in (random, central)]
+    return [str(len(learned)), figure(none, share=False), *policies, figure(full, share=False), *leads]
+
+
+def _lead(ours: Sequence[CompareRecord], theirs: Sequence[CompareRecord]) -> str:
+    """How much better, with the standard error over test graphs; on the seeds and folds that both have."""
+    base = {(one.data, one.seed): one for one in theirs}
+    pairs = [(one, base[one.data, one.seed]) for one in ours if (one.data, one.seed) in base]
+    found = paired_difference(ours[0].metric, [(a.file, b.file) for a, b in pairs]) if pairs else None
+    if found is None:
+        return "-"
+    scale, digits = (100, 1) if ours[0].metric == "accuracy" else (1, 3)
+    text = f"{found.gain * scale:+.{digits}f} ± {found.graph_error * scale:.{digits}f}"
+    return f"**{text}**" if found.gain > CLEARLY * found.graph_error else text
