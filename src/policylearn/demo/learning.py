@@ -67,6 +67,8 @@ class LearningConfig:
     """Largest norm of the gradient; 0 does not clip."""
     tau: float = 1.0
     """Temperature of straight_through."""
+    entropy: float = 0.0
+    """Entropy bonus of reinforce."""
     calibration: int = 20
     """Batches from which the norms' statistics are taken before an evaluation."""
     test_graphs: int = 200
@@ -238,6 +240,7 @@ def new_model(config: LearningConfig) -> SubgraphGNN:
     selection: dict[str, Any] = {"name": "learned", "estimator": config.method} if learned else {"name": config.method}
     selection |= {"picks": config.components} if config.method not in ("none", "full") else {}
     selection |= {"tau": config.tau} if config.method == "straight_through" else {}
+    selection |= {"entropy": config.entropy} if config.method == "reinforce" else {}
     selection |= {"seed": config.seed} if config.method == "random" else {}
     settings = {
         "prediction": {"channels": config.channels, "layers": config.layers},

@@ -18,6 +18,7 @@ from policylearn.demo.learning import (
     learn,
     new_model,
 )
+from policylearn.policies import Reinforce, StraightThrough
 
 SMALL = LearningConfig(n=8, components=1, steps=20, every=10, channels=8, layers=2, calibration=2, test_graphs=20)
 """One ring of 8 nodes: one class, quick."""
@@ -138,3 +139,8 @@ def test_a_cosine_comes_to_rest() -> None:
     assert way(30, "cosine").abs().mean() < 0.9 * way(30, "constant").abs().mean()
     with pytest.raises(DataError):
         replace(PAIRS, schedule="linear")
+
+
+def test_settings_of_an_estimator_reach_it() -> None:
+    assert new_model(replace(SMALL, entropy=0.1)).policy.estimator == Reinforce(entropy=0.1)
+    assert new_model(replace(SMALL, method="straight_through", tau=0.3)).policy.estimator == StraightThrough(0.3)
