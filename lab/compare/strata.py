@@ -20,6 +20,8 @@ from policylearn.settings import ConfigError, DataConfig, RunConfig, changed
 from policylearn.wording import hint, markdown_table
 
 PARTS = ("valid", "test")
+MOST_VALUES = 20
+"""Of a property without cuts."""
 
 
 def nodes(dataset: Dataset) -> Array:
@@ -65,31 +67,50 @@ def target(dataset: Dataset) -> Array:
     return dataset.graphs.y.reshape(len(dataset.graphs), -1)[:, 0]
 
 
+def group(dataset: Dataset) -> Array:
+    """The column of the table that ``data.group_column`` names."""
+    if "group" not in dataset.graphs.extras:
+        raise DataError(f"{dataset.name}: 'group' needs a column of the table; name it in data.group_column and train")
+    return np.asarray(dataset.graphs.extras["group"])
+
+
 PROPERTIES: dict[str, Callable[[Dataset], Array]] = {
-    one.__name__: one for one in (nodes, degree, rings, largest_ring, scaffold_seen, target)
+    one.__name__: one for one in (nodes, degree, rings, largest_ring, scaffold_seen, target, group)
 }
 
 
 @dataclass(frozen=True)
 class StrataPlan:
-    """A property of graphs, and where it is cut."""
+    """A property of graphs, and where it is cut; without cuts, each value is a stratum."""
 
     name: str
     cuts: tuple[float, ...]
 
     @staticmethod
     def read(text: str) -> StrataPlan:
-        """Read ``largest_ring:6`` or ``nodes:20,30``; a value that equals a cut belongs below it."""
-        name, _, cuts = text.partition(":")
+        """Read ``largest_ring:6``, ``nodes:20,30`` or ``group``; a value that equals a cut belongs below it."""
+        name, colon, cuts = text.partition(":")
         look_up("property", name, PROPERTIES)
         try:
-            found = tuple(sorted(float(cut) for cut in cuts.split(",")))
+            found = tuple(sorted(float(cut) for cut in cuts.split(","))) if colon else ()
         except ValueError:
             raise ConfigError(f"'{text}' must name where '{name}' is cut, such as {name}:6 or {name}:6,8") from None
         return StrataPlan(name, found)
 
-    def strata(self, values: Array) -> Iterator[tuple[str, Array]]:
-        """Each stratum's name and which values are in it."""
+    def strata(self, values: Array, known: Array) -> Iterator[tuple[str, Array]]:
+        """Each stratum's name and which values are in it; ``known`` are the values that have a stratum without cuts."""
+        if not self.cuts:
+            distinct = np.unique(known)
+            if len(distinct) > MOST_VALUES:
+                raise ConfigError(
+                    f"'{self.name}' has {len(distinct)} values; say where to cut, such as {self.name}:6,8"
+                )
+            yield from ((f"{self.name} = {one}", values == one) for one in distinct)
+            return
+        if values.dtype.kind not in "biuf":
+            raise ConfigError(
+                f"'{self.name}' holds text (such as {str(values[0])!r}) and cannot be cut; leave out the cuts"
+            )
         edges = (-np.inf, *self.cuts, np.inf)
         for low, high in pairwise(edges):
             said = f"{self.name} <= {high:g}" if low == -np.inf else f"{low:g} < {self.name}"
@@ -141,7 +162,7 @@ def _strata(own: Sequence[PairedRun], part: str, plans: Sequence[StrataPlan]) ->
     yield "all", [(one, np.full(len(one), True)) for one in ids]
     for plan in plans:
         values = [_values(config, plan.name)[one] for config, one in zip(configs, ids, strict=True)]
-        by_seed = [list(plan.strata(one)) for one in values]
+        by_seed = [list(plan.strata(one, np.concatenate(values))) for one in values]
         for place, (name, _) in enumerate(by_seed[0]):
             yield name, [(one, found[place][1]) for one, found in zip(ids, by_seed, strict=True)]
 

@@ -41,7 +41,8 @@ def compare(
         report: train nothing, and print the results so far.
         against: print differences to this variant instead of the YAML's reference, which the files keep.
         strata: also print differences paired over graphs, by properties of graphs: 'largest_ring:6' cuts after 6,
-            'nodes:20,30' twice. Properties: nodes, degree, rings, largest_ring, scaffold_seen, target.
+            'nodes:20,30' twice, and without cuts each value is a stratum. Properties: nodes, degree, rings,
+            largest_ring, scaffold_seen, target, group (the column that data.group_column names).
     """
     chosen = read_comparison(comparison)
     base = against or chosen.reference

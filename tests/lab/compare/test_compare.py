@@ -149,7 +149,7 @@ def test_every_training_is_made_once(comparison: Path, tmp_path: Path, capsys: p
     assert "| tiny | learned | valid | all |" in out
     assert "| 5 < nodes |" in out
     assert "| 1 < rings |" in out
-    assert main([*words, "--report", "--strata", "nodes"]) == 2
+    assert main([*words, "--report", "--strata", "nodes:x"]) == 2
     assert "such as nodes:6" in capsys.readouterr().err
     assert main([*words, "--report", "--strata", "node:6"]) == 2
     assert "did you mean 'nodes'" in capsys.readouterr().err
