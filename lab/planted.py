@@ -61,6 +61,11 @@ GROWING = 0.6
 TASK = Task("classes", "cross_entropy", "accuracy", classes=("one ring", "two rings"))
 
 
+def training_sizes(picks: int) -> tuple[int, int]:
+    """Least and most nodes of training graphs: with few decoys, many picks reach all wheels whatever they learn."""
+    return 25, 50 * max(2, picks)
+
+
 @dataclass(frozen=True)
 class PlantedConfig:
     """One training on small graphs, and the sizes that it is tested on."""

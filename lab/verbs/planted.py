@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from lab.ledger import Ledger, read_record, run_jobs
-from lab.planted import PlantedConfig, PlantedRecord, planted_table, run_planted
+from lab.planted import PlantedConfig, PlantedRecord, planted_table, run_planted, training_sizes
 from lab.verbs import verb
 from policylearn.cli.options import Flag, Numbers, OutputPath, Words
 from policylearn.cli.printing import say
@@ -39,7 +39,7 @@ def planted(
     """
     tests = {str(n): count for n, count in zip(sizes, graphs, strict=True)} or PlantedConfig().tests
     jobs = [
-        PlantedConfig(policy, count, seed, steps, tests=tests)
+        PlantedConfig(policy, count, seed, steps, nodes=training_sizes(count), tests=tests)
         for seed in seeds
         for policy in policies
         for count in ((0,) if policy == "none" else picks)
