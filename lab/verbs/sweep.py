@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,6 +29,7 @@ from policylearn.settings.schema import nested
 from policylearn.training import load_source
 from policylearn.training.folds import train
 from policylearn.training.module import DivergedError
+from policylearn.training.presets import fitting
 from policylearn.training.runs import label_of
 from policylearn.wording import markdown_table, write_value
 
@@ -142,15 +143,9 @@ def combinations(config: RunConfig) -> dict[str, RunConfig]:
         estimator = whole.get("selection.estimator", usual)
         others = set().union(*own.values()) - own[str(estimator)] if estimator else set()
         chosen = {key: value for key, value in whole.items() if key not in others}
-        found[label(chosen)] = complete(changed(without(others, config), nested(chosen), "the grid"))
+        base = config.replace(grid={}, system=fitting(config.system, nested(chosen)))
+        found[label(chosen)] = complete(changed(base, nested(chosen), "the grid"))
     return found
-
-
-def without(others: Collection[str], config: RunConfig) -> RunConfig:
-    """The configuration with no grid, and without settings of other estimators, which a recipe may have brought."""
-    selection = config.system.get("selection", {})
-    kept = {key: value for key, value in selection.items() if f"selection.{key}" not in others}
-    return config.replace(grid={}, system={**config.system, "selection": kept} if selection else config.system)
 
 
 def label(combination: Mapping[str, Any]) -> str:

@@ -92,9 +92,21 @@ def test_settings_out_of_range_write_nothing(
     assert not (tmp_path / "run").exists(), "the corrected command finds its folder free"
 
 
-def test_an_option_that_the_model_lacks_is_named_as_it_was_typed(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["train", "csl-13", "--model", "sun", "--picks", "3"]) == 2
-    assert "--picks has no meaning for --model sun" in capsys.readouterr().err
+@pytest.mark.parametrize(
+    ("model", "option", "way_out"),
+    [
+        ("sun", "--picks", "leave one of them out"),
+        ("osan", "--picks", "write --system.picks"),
+        ("sun", "--selection.picks", "there is no option or setting"),
+    ],
+)
+def test_an_option_that_the_model_lacks_is_named_as_it_was_typed(
+    model: str, option: str, way_out: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["train", "csl-13", "--model", model, option, "3"]) == 2
+    error = capsys.readouterr().err
+    assert f"{option} " in error or f"'{option}'" in error
+    assert way_out in error
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])

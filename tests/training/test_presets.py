@@ -14,14 +14,15 @@ import pytest
 import torch
 import yaml
 
+from policylearn.cli.options import RunOptions, make_config
 from policylearn.data import CATALOG, DataError, Dataset, load_dataset, make_batch
 from policylearn.data.datasets.entry import CONFIGS
 from policylearn.data.root import data_root
 from policylearn.data.subset import take_graphs
 from policylearn.data.transforms import Transform, fit_apply
-from policylearn.models import SYSTEMS, Inputs, chosen_system
+from policylearn.models import SYSTEMS, Inputs, chosen_system, complete
 from policylearn.models.systems.policy_learn import PolicyLearnSettings
-from policylearn.settings import ConfigError, RunConfig
+from policylearn.settings import ConfigError, RunConfig, to_yaml
 from policylearn.training import make_model, run_config
 from policylearn.training.data_source import describe_features
 from policylearn.training.fitting import count_parameters
@@ -304,3 +305,21 @@ def test_the_zinc_networks_keep_to_the_budget() -> None:
     total = sum(weights.values())
     assert total <= 500_000
     assert abs(weights["selection"] - weights["prediction"]) < 0.05 * total, "architecturally identical"
+
+
+@pytest.mark.parametrize(
+    ("given", "gone", "kept"),
+    [({"selection.estimator": "straight_through"}, "entropy", "tau"), ({"selection.name": "random"}, "mode", "picks")],
+)
+def test_a_stored_configuration_takes_another_policy_or_estimator(
+    given: dict[str, str], gone: str, kept: str, tmp_path: Path
+) -> None:
+    stored = complete(run_config("zinc", {"recipe": "modern", "selection.name": "learned"}))
+    assert gone in stored.system["selection"]
+    file = tmp_path / "stored.yaml"
+    file.write_text(to_yaml(stored), encoding="utf-8")
+    found = complete(make_config("zinc", RunOptions(), given, file)).system["selection"]
+    assert gone not in found
+    assert kept in found
+    with pytest.raises(ConfigError, match=gone):  # what the user types must fit
+        complete(make_config("zinc", RunOptions(), {**given, f"selection.{gone}": "0"}, file))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -74,14 +74,16 @@ def make_config(
     """The settings of a run: the paper's for this dataset and model, or those of a file, then the user's options."""
     from policylearn.settings import RunConfig, changed, read_config
     from policylearn.settings.schema import nested
-    from policylearn.training.presets import run_config
+    from policylearn.training.presets import fitting, run_config
 
-    given = {name: read_word(value) for name, value in (settings or {}).items()} | (run or RunOptions()).settings()
+    short = (run or RunOptions()).settings()
+    given = {name: read_word(value) for name, value in (settings or {}).items()} | short
     base = RunConfig() if file is None else read_config(file)
-    check_names(given, str(given.get("model", base.model)))
+    check_names(given, short, str(given.get("model", base.model)))
     if file is None:
         return run_config(dataset, given, source="the command line")
-    return changed(base, nested(given | {"data.name": dataset}), "the command line")
+    wanted = nested(given | {"data.name": dataset})
+    return changed(base.replace(system=fitting(base.system, wanted)), wanted, "the command line")
 
 
 def read_word(text: str) -> Any:
@@ -96,18 +98,25 @@ def read_word(text: str) -> Any:
         raise ValueError(f"'{text}' cannot be read; write lists as [1,2] and mappings as {{a: 1}}") from None
 
 
-def check_names(given: Mapping[str, Any], model: str) -> None:
-    """Raise a `ValueError` with the nearest name for a setting that neither a run nor its model has."""
+def check_names(given: Mapping[str, Any], short: Collection[str], model: str) -> None:
+    """Raise a `ValueError` with the nearest name for a setting that neither a run nor its model has.
+
+    Args:
+        given: the settings.
+        short: those that were given by their short form.
+        model: the model's name.
+    """
     from policylearn.cli.verbs.settings import setting_rows
     from policylearn.models import SYSTEMS
     from policylearn.settings import RunConfig
 
-    tops = {*RunConfig.__struct_fields__, *SYSTEMS[model].settings.__struct_fields__}
-    typed = {setting: option for option, setting in SHORT_FOR.items()}
+    of_model = SYSTEMS[model].settings.__struct_fields__
+    typed = {setting: option for option, setting in SHORT_FOR.items() if setting in short}
     for name in given:
-        if name.split(".")[0] not in tops:
+        if name.split(".")[0] not in {*RunConfig.__struct_fields__, *of_model}:
             if name in typed:
-                raise ValueError(f"--{typed[name]} has no meaning for --model {model}; leave one of them out")
+                way_out = f"write --system.{typed[name]}" if typed[name] in of_model else "leave one of them out"
+                raise ValueError(f"--{typed[name]} is for policies, and --model {model} has none; {way_out}")
             known = [*SHORT_FOR, *(setting for setting, _, _ in setting_rows(model))]
             way_out = hint(f"--{name}", [f"--{one}" for one in known], f"'policylearn settings {model}' lists all")
             raise ValueError(f"there is no option or setting '--{name}'; {way_out}")

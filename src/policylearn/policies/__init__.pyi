@@ -28,3 +28,4 @@ from .registry import PickSettings as PickSettings
 from .registry import PolicyInputs as PolicyInputs
 from .registry import PolicyKind as PolicyKind
 from .registry import PolicySettings as PolicySettings
+from .registry import without_replaced as without_replaced

@@ -228,6 +228,10 @@ class LearnedSettings(PickSettings, frozen=True):
         settings = put(cls(), {key: value for key, value in content.items() if key not in of_estimator}, prefix)
         return settings.replace(estimator_settings=plain(put(kind(), of_estimator, prefix)))
 
+    @classmethod
+    def names(cls, content: Mapping[str, Any]) -> set[str]:
+        return {*cls.__struct_fields__, *ESTIMATORS[str(content.get("estimator", "reinforce"))].__struct_fields__}
+
     def written(self) -> dict[str, Any]:
         content = plain(self)
         of_estimator: dict[str, Any] = content.pop("estimator_settings")

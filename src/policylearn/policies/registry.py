@@ -21,6 +21,11 @@ class PolicySettings(Settings, frozen=True):
         """The settings that a mapping holds; ``prefix`` stands before the names in messages."""
         return put(cls(), content, prefix)
 
+    @classmethod
+    def names(cls, content: Mapping[str, Any]) -> set[str]:
+        """The settings that a mapping like this one may hold."""
+        return set(cls.__struct_fields__)
+
     def written(self) -> dict[str, Any]:
         """The settings as a mapping that `read` takes."""
         return plain(self)
@@ -70,3 +75,13 @@ class PolicyKind:
 
 
 POLICIES = Registry[PolicyKind]("policy", "policylearn.policies", ConfigError)
+
+
+def without_replaced(selection: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
+    """Stored settings of a policy, without those that only it or its estimator has, where ``given`` names another."""
+
+    def known(content: Mapping[str, Any]) -> set[str]:
+        return POLICIES[str(content.get("name", "learned"))].settings.names(content)
+
+    gone = known(selection) - known({**selection, **given})
+    return {key: value for key, value in selection.items() if key not in gone}

@@ -12,6 +12,7 @@ from policylearn.data.datasets import CATALOG, find_entry
 from policylearn.data.datasets.entry import CONFIGS
 from policylearn.data.synthetic import SYNTHETIC, is_synthetic
 from policylearn.models import chosen_system
+from policylearn.policies import without_replaced
 from policylearn.settings.run_config import RecipeName, RunConfig, changed, read_yaml
 from policylearn.settings.schema import merged, nested
 
@@ -38,7 +39,8 @@ def run_config(
     given = merged(nested(dict(settings or {})), {"data": {"name": str(data)}})
     start = given["fit"].get("start") if isinstance(given.get("fit"), Mapping) else None
     if isinstance(start, str | Path):  # anything else is refused below, by its name
-        given = merged(settings_of_start(start), given)
+        stored = settings_of_start(start)
+        given = merged(stored | {"system": fitting(stored["system"], given)}, given)
     if isinstance(given["data"].get("target"), str):
         given["data"]["target"] = [given["data"]["target"]]
     wanted = changed(RunConfig(), given, source)
@@ -52,6 +54,14 @@ def settings_of_start(path: str | Path) -> dict[str, Any]:
     found = config_of(path)
     unread = dict.fromkeys(recipe_file("tables")["data"]["transforms"])
     return {"model": found.model, "system": dict(found.system), "data": {"transforms": unread | found.data.transforms}}
+
+
+def fitting(system: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
+    """Stored settings of a model, without those of a policy or an estimator that ``given`` replaces."""
+    stored, over = system.get("selection"), given.get("selection")
+    if isinstance(stored, Mapping) and isinstance(over, Mapping):
+        return {**system, "selection": without_replaced(stored, over)}
+    return dict(system)
 
 
 def preset(config: RunConfig, recipe: RecipeName | None = None) -> RunConfig:
