@@ -165,10 +165,16 @@ def test_a_file_without_a_split_names_the_way_out(tmp_path: Path) -> None:
         ({"edges": 30}, ("36", "30")),
         ({"task": numbers("mae", "a", "b")}, ("1", "2 (a, b)")),
         ({"task": classes(5)}, ("row 2", "class 5", "5 classes")),
+        ({"task": classes(9)}, ("row 0", "class 3.5")),
+        ({"task": classes(9)}, ("2 columns", "0 to 8")),
     ],
 )
 def test_an_entry_must_fit_its_file(tmp_path: Path, changed: dict[str, object], numbers_named: tuple[str, ...]) -> None:
-    load_dataset("rings", root=tmp_path, download=download)
+    file = load_dataset("rings", root=tmp_path, download=download).graphs
+    if "2 columns" in numbers_named:
+        replace(file, y=np.concatenate([file.y, file.y], axis=1)).save(tmp_path / "rings.npz")
+    if "class 3.5" in numbers_named:
+        replace(file, y=file.y + 0.5).save(tmp_path / "rings.npz")
     entry = CATALOG["rings"]
     CATALOG._things["rings"] = replace(entry, nodes=None, **changed)
     with raises_naming(DataError, "rings", *numbers_named):

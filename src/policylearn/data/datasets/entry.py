@@ -103,7 +103,11 @@ class Entry:
         y = as_table(graphs.y).astype(np.float64)
         if self.task.kind == "classes":
             count = self.task.outputs
-            wrong = np.flatnonzero(~((y[:, 0] >= 0) & (y[:, 0] < count)))
+            if y.shape[1] != 1:
+                raise DataError(
+                    f"dataset '{self.name}': 'y' has {y.shape[1]} columns where classes have one, of ids 0 to {count - 1}"
+                )
+            wrong = np.flatnonzero(~np.isin(y[:, 0], np.arange(count)))
             if len(wrong):
                 raise DataError(
                     f"dataset '{self.name}': row {wrong[0]} of 'y' holds class {y[wrong[0], 0]:g} where its Entry names"
