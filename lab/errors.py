@@ -72,6 +72,7 @@ class PairedDifference:
 
     Args:
         graphs: how many, per pair.
+        pairs: how many; those of which nothing is left to compare do not count.
         ours: the metric of the first runs, mean over pairs.
         theirs: of the second.
         gain: how much better the first are; positive is better.
@@ -81,6 +82,7 @@ class PairedDifference:
     """
 
     graphs: int
+    pairs: int
     ours: float
     theirs: float
     gain: float
@@ -122,7 +124,7 @@ def paired_difference(
                 " the data has changed since the run, or its targets belong to nodes"
             )
         if not chosen.any():
-            return None
+            continue
         costs = np.stack([cost(metric, first), cost(metric, second)])[:, chosen]  # (2, R)
         whole, scale = costs.mean(axis=1), 1.0
         if metric == "rmse":  # a difference of squares is that of the roots times their sum
@@ -141,6 +143,7 @@ def paired_difference(
     graphs = round(np.mean([len(one) for one in sets]))
     return PairedDifference(
         graphs,
+        len(gains),
         mine,
         other,
         float(by_pair.mean()),

@@ -103,14 +103,15 @@ class StrataPlan:
             distinct = np.unique(known)
             if len(distinct) > MOST_VALUES:
                 raise ConfigError(
-                    f"'{self.name}' has {len(distinct)} values; say where to cut, such as {self.name}:6,8"
+                    f"'{self.name}' has {len(distinct)} values, more than {MOST_VALUES}; say where to cut numbers,"
+                    f" such as {self.name}:6,8"
                 )
             yield from ((f"{self.name} = {one}", values == one) for one in distinct)
             return
-        if values.dtype.kind not in "biuf":
-            raise ConfigError(
-                f"'{self.name}' holds text (such as {str(values[0])!r}) and cannot be cut; leave out the cuts"
-            )
+        try:
+            values = values.astype(np.float64)
+        except ValueError:
+            raise ConfigError(f"'{self.name}' holds text, which cannot be cut; leave out the cuts") from None
         edges = (-np.inf, *self.cuts, np.inf)
         for low, high in pairwise(edges):
             said = f"{self.name} <= {high:g}" if low == -np.inf else f"{low:g} < {self.name}"
@@ -145,7 +146,7 @@ def stratified(records: Sequence[PairedRun], reference: str, plans: Sequence[Str
                 for name, chosen in _strata(own, part, plans):
                     found = paired_difference(own[0].record.metric, pairs, part, chosen)
                     if found is not None:
-                        rows.append((data, variant, part, name, *_cells(found, len(own))))
+                        rows.append((data, variant, part, name, *_cells(found)))
     if not rows:
         raise DataError(
             f"no run can be paired with one of '{reference}': either none kept the errors of the same graphs, or the"
@@ -181,7 +182,7 @@ def _data_of(run: PairedRun) -> DataConfig:
     return changed(RunConfig(), {"data": read_settings(run.record.config)["data"]}).data
 
 
-def _cells(found: PairedDifference, seeds: int) -> tuple[str, ...]:
-    values = (str(found.graphs), str(seeds), f"{found.ours:.4f}", f"{found.theirs:.4f}", f"{found.gain:+.4f}")
+def _cells(found: PairedDifference) -> tuple[str, ...]:
+    values = (str(found.graphs), str(found.pairs), f"{found.ours:.4f}", f"{found.theirs:.4f}", f"{found.gain:+.4f}")
     errors = ("" if np.isnan(error) else f"± {error:.4f}" for error in (found.graph_error, found.seed_error))
     return (*values, *errors, " and ".join(f"{share:.0%}" for share in found.worst))

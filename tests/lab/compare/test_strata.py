@@ -47,6 +47,10 @@ def test_a_column_of_the_table_has_a_stratum_per_value() -> None:
     }
     with pytest.raises(ConfigError, match="group"):
         list(StrataPlan.read("group:1").strata(values, values))
+    years = dict(StrataPlan.read("group:1999").strata(np.array(["1990", "2004"]), values))
+    assert [chosen.tolist() for chosen in years.values()] == [[True, False], [False, True]], (
+        "a column of numbers is text"
+    )
     many = np.arange(100)
     with pytest.raises(ConfigError, match="nodes:"):
         list(StrataPlan.read("nodes").strata(many, many))
