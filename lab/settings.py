@@ -16,8 +16,6 @@ from policylearn.training import Source, load_source
 from policylearn.wording import hint
 
 Thing = TypeVar("Thing")
-LAB_NAMES = {"explore": "reinforce"}
-"""Estimators in records under the name that the lab gave them before the library had them."""
 
 
 def settings_of(config: RunConfig) -> dict[str, Any]:
@@ -28,9 +26,6 @@ def settings_of(config: RunConfig) -> dict[str, Any]:
 def read_settings(stored: Mapping[str, Any]) -> dict[str, Any]:
     """The settings that a record holds, in today's form; with an option that is gone they stay as they were."""
     content = upgraded(stored)
-    selection = content.get("system", {}).get("selection", {})
-    if selection.get("estimator") in LAB_NAMES:
-        selection["estimator"] = LAB_NAMES[selection["estimator"]]
     try:
         return settings_of(changed(RunConfig(), content))
     except ConfigError:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import functools
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -13,8 +14,8 @@ from lab.compare.runner import CompareRecord, load_records
 from lab.errors import paired_difference
 from policylearn.wording import markdown_table
 
-CLEARLY = 4.0
-"""A lead of more standard errors than this is printed bold."""
+BOLD = 4.0
+"""A difference of more standard errors than this is printed bold."""
 
 
 @dataclass(frozen=True)
@@ -45,6 +46,8 @@ LINES = (
     GainsLine("triangles, MAE", "counting", "triangle", 5),
     GainsLine("tailed triangles, MAE", "counting", "tailed_triangle", 2, "-2"),
     GainsLine("tailed triangles, MAE", "counting", "tailed_triangle", 5),
+    GainsLine("4-cycles, MAE", "counting", "cycle4", 2, "-2"),
+    GainsLine("4-cycles, MAE", "counting", "cycle4", 5),
     GainsLine("ring sizes of molhiv, MAE", "rings", "molhiv-ring-size", 2, "-2"),
     GainsLine("ring sizes of molhiv, MAE", "rings", "molhiv-ring-size", 5, "-5"),
     GainsLine("spiro and bridgehead atoms of molhiv, MAE", "rings", "molhiv-joints", 2, "-2"),
@@ -58,32 +61,32 @@ HEADINGS = (
 
 def gains_table(root: Path) -> str:
     """A row per line, from the records below a folder."""
-    rows, last = [], ""
+    rows, last, read = [], "", functools.cache(load_records)
     for line in LINES:
         title, last = "" if line.title == last else line.title, line.title
-        rows.append((title, str(line.picks), *_cells(line, root)))
+        rows.append((title, str(line.picks), *_cells(line, root, read)))
     return markdown_table(HEADINGS, rows)
 
 
-def _cells(line: GainsLine, root: Path) -> list[str]:
+def _cells(line: GainsLine, root: Path, read: Callable[[Path], list[CompareRecord]]) -> list[str]:
     def runs(variant: str, folder: str = line.folder) -> list[CompareRecord]:
-        own = load_records(root / folder)
-        return [one for one in own if one.variant == variant and fnmatchcase(one.data, line.data)]
+        return [one for one in read(root / folder) if one.variant == variant and fnmatchcase(one.data, line.data)]
 
     none, full = runs("none"), runs("full", line.all_from or line.folder)
-    random, central, learned = (runs(f"{name}{line.suffix}") for name in ("random", "centrality", "explore"))
-    low, high = ((float(np.mean([one.test for one in found])) if found else np.nan) for found in (none, full))
+    random, central, learned = (runs(f"{name}{line.suffix}") for name in ("random", "centrality", "learned"))
+    kinds = [(one.data, one.seed) for one in learned]
+    none, random, central = ([one for one in own if (one.data, one.seed) in kinds] for own in (none, random, central))
+    low, high = (float(np.mean([one.test for one in own])) if own else np.nan for own in (none, full))
 
-    def figure(found: Sequence[CompareRecord], *, share: bool) -> str:
+    def figure(found: Sequence[CompareRecord], *, share: bool = True) -> str:
         if not found:
             return "-"
         mean = float(np.mean([one.test for one in found]))
         text = f"{mean:.1%}" if found[0].metric == "accuracy" else f"{mean:.3f}"
-        recovered = (mean - low) / (high - low)
-        return f"{text} ({recovered:.0%})" if share and not np.isnan(recovered) else text
+        share = share and low != high and not np.isnan(low + high)
+        return f"{text} ({(mean - low) / (high - low):.0%})" if share else text
 
-    policies = [figure(found, share=True) for found in (random, central, learned)]
-    leads = [_lead(learned, others) for others in (random, central)]
+    policies, leads = map(figure, (random, central, learned)), [_lead(learned, others) for others in (random, central)]
     return [str(len(learned)), figure(none, share=False), *policies, figure(full, share=False), *leads]
 
 
@@ -96,4 +99,4 @@ def _lead(ours: Sequence[CompareRecord], theirs: Sequence[CompareRecord]) -> str
         return "-"
     scale, digits = (100, 1) if ours[0].metric == "accuracy" else (1, 3)
     text = f"{found.gain * scale:+.{digits}f} ± {found.graph_error * scale:.{digits}f}"
-    return f"**{text}**" if found.gain > CLEARLY * found.graph_error else text
+    return f"**{text}**" if abs(found.gain) > BOLD * found.graph_error else text

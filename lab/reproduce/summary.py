@@ -23,6 +23,8 @@ from policylearn.training.folds import combine_folds
 SELECTION_RATE = "optim.selection_learning_rate"
 """A setting that only the learned policy reads, though a command may give it to other rows too."""
 
+AS_PAPER = {"selection.entropy": 0.0}
+"""Settings that came later, with the value at which they do nothing."""
 TELLING = 10
 """With less than one part in so many of the paper's epochs, figures are not compared with the paper's."""
 
@@ -77,7 +79,7 @@ class RunGroup:
     def departures(self) -> dict[str, Any]:
         """Changed settings that do not lie in the paper's own grid."""
         grid: dict[str, list[Any]] = self.first.config.get("grid", {})
-        return {key: value for key, value in self.changed.items() if value not in grid.get(key, [])}
+        return {key: value for key, value in self.changed.items() if value not in grid.get(key, [AS_PAPER.get(key)])}
 
     @property
     def training(self) -> str:

@@ -25,7 +25,7 @@ from policylearn.settings.schema import DropShare, NotNegative, Positive, RunNot
 WITHOUT_EDGES = ("gcn", "sage")
 """Convolutions that do not read edge features."""
 ENTROPY = 0.05
-"""Bonus for policies that settle late, in the recipe 'modern'."""
+"""Entropy bonus of `reinforce` in the recipe 'modern'."""
 MANY_PICKS = 3
 """From this T on, a preset with the suffix ``-t3`` holds where there is one."""
 

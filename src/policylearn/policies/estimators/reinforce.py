@@ -33,8 +33,7 @@ class Reinforce(Settings, frozen=True):
     """
 
     entropy: Amount = 0.0
-    r"""Weight of an entropy bonus, :math:`\log \pi(v_{tg})` as a cost of its own beside the advantage: policies settle
-    later. The recipe `modern` has 0.05."""
+    """Weight of an entropy bonus: the larger, the longer the policy tries other nodes. The recipe 'modern' has 0.05."""
 
     def draw(self, logits: Tensor, noise: Tensor, members: Members) -> Pick:
         """See `Estimator`."""
@@ -50,7 +49,7 @@ class Reinforce(Settings, frozen=True):
         advantage = advantage / (advantage.square().mean().sqrt() + 1e-8)
         if self.entropy:
             known = selection.log_prob.detach()
-            advantage = advantage + self.entropy * (known - known.mean(1, keepdim=True))
+            advantage = advantage + self.entropy * (known - known.mean(1, keepdim=True))  # (1 - 1/G) times the bonus
         return (advantage * selection.log_prob).sum(0).mean()
 
 
