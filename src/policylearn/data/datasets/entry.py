@@ -104,9 +104,8 @@ class Entry:
         if self.task.kind == "classes":
             count = self.task.outputs
             if y.shape[1] != 1:
-                raise DataError(
-                    f"dataset '{self.name}': 'y' has {y.shape[1]} columns where classes have one, of ids 0 to {count - 1}"
-                )
+                known = f"ids 0 to {count - 1}"
+                raise DataError(f"dataset '{self.name}': 'y' has {y.shape[1]} columns; classes need one, of {known}")
             wrong = np.flatnonzero(~np.isin(y[:, 0], np.arange(count)))
             if len(wrong):
                 raise DataError(
