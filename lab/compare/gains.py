@@ -54,7 +54,7 @@ LINES = (
     GainsLine("ZINC, MAE", "zinc_plain", "zinc", 2, all_from="zinc_t5"),
 )
 HEADINGS = (
-    "data", "T", "runs", "none", "random", "centrality", "learned", "all", "better than random",
+    "data", "T", "runs", "none", "random", "centrality", "learned", "full", "better than random",
     "better than centrality",
 )  # fmt: skip
 

@@ -22,7 +22,7 @@ PARTS = {False: "*the graph alone*", True: "*with walk encodings or descriptors*
 def picks_table(tables: Mapping[str, Table], groups: Groups) -> str:
     """A line per dataset that has runs trained alike, in two parts."""
     lines = [
-        "| data | none | random | learned | all copies | recovered by random, learned |",
+        "| data | none | random | learned | full | recovered by random, learned |",
         "|---|---|---|---|---|---|",
     ]
     for helped, title in PARTS.items():
