@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -18,25 +18,15 @@ BOLD = 4.0
 """A difference of more standard errors than this is printed bold."""
 
 
-@dataclass(frozen=True)
-class GainsLine:
-    """One dataset at one T.
-
-    Args:
-        title: for people.
-        folder: of the records.
-        data: a pattern for the dataset's name; folds count together.
-        picks: T.
-        suffix: what the variants' names end with at this T.
-        all_from: the folder of the full bag's records, where it is another.
-    """
+class GainsLine(NamedTuple):
+    """One dataset at one T: where its records are, and what the variants' names end with at this T."""
 
     title: str
     folder: str
     data: str
     picks: int
     suffix: str = ""
-    all_from: str | None = None
+    full_from: str | None = None
 
 
 LINES = (
@@ -51,7 +41,7 @@ LINES = (
     GainsLine("ring sizes of molhiv, MAE", "rings", "molhiv-ring-size", 2, "-2"),
     GainsLine("ring sizes of molhiv, MAE", "rings", "molhiv-ring-size", 5, "-5"),
     GainsLine("spiro and bridgehead atoms of molhiv, MAE", "rings", "molhiv-joints", 2, "-2"),
-    GainsLine("ZINC, MAE", "zinc_plain", "zinc", 2, all_from="zinc_t5"),
+    GainsLine("ZINC, MAE", "zinc_plain", "zinc", 2, full_from="zinc_t5"),
 )
 HEADINGS = (
     "data", "T", "runs", "none", "random", "centrality", "learned", "full", "better than random",
@@ -72,7 +62,7 @@ def _cells(line: GainsLine, root: Path, read: Callable[[Path], list[CompareRecor
     def runs(variant: str, folder: str = line.folder) -> list[CompareRecord]:
         return [one for one in read(root / folder) if one.variant == variant and fnmatchcase(one.data, line.data)]
 
-    none, full = runs("none"), runs("full", line.all_from or line.folder)
+    none, full = runs("none"), runs("full", line.full_from or line.folder)
     random, central, learned = (runs(f"{name}{line.suffix}") for name in ("random", "centrality", "learned"))
     kinds = [(one.data, one.seed) for one in learned]
     none, random, central = ([one for one in own if (one.data, one.seed) in kinds] for own in (none, random, central))
