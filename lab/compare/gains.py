@@ -38,6 +38,7 @@ LINES = (
     GainsLine("tailed triangles, MAE", "counting", "tailed_triangle", 5),
     GainsLine("4-cycles, MAE", "counting", "cycle4", 2, "-2"),
     GainsLine("4-cycles, MAE", "counting", "cycle4", 5),
+    GainsLine("ring sizes of molhiv, MAE", "rings", "molhiv-ring-size", 1, "-1"),
     GainsLine("ring sizes of molhiv, MAE", "rings", "molhiv-ring-size", 2, "-2"),
     GainsLine("ring sizes of molhiv, MAE", "rings", "molhiv-ring-size", 5, "-5"),
     GainsLine("spiro and bridgehead atoms of molhiv, MAE", "rings", "molhiv-joints", 2, "-2"),
