@@ -41,7 +41,6 @@ LINES = (
     GainsLine("ring sizes of molhiv, MAE", "rings", "molhiv-ring-size", 1, "-1"),
     GainsLine("ring sizes of molhiv, MAE", "rings", "molhiv-ring-size", 2, "-2"),
     GainsLine("ring sizes of molhiv, MAE", "rings", "molhiv-ring-size", 5, "-5"),
-    GainsLine("spiro and bridgehead atoms of molhiv, MAE", "rings", "molhiv-joints", 2, "-2"),
     GainsLine("ZINC, MAE", "zinc_plain", "zinc", 2, full_from="zinc_t5"),
 )
 HEADINGS = (
