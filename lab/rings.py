@@ -1,4 +1,4 @@
-"""Tasks in which rings decide: the ring penalty of ZINC alone, and ring sizes, spiro and bridgehead atoms of molhiv.
+"""Tasks in which rings decide: ring sizes, spiro and bridgehead atoms of molhiv.
 
 `python -m lab rings` writes each as a packed file, for ``lab/comparisons/rings.yaml``. RDKit computes the targets from
 the SMILES that the datasets hold.
@@ -18,7 +18,7 @@ from policylearn.data import DataError, PackedGraphs, load_dataset
 from policylearn.data.subset import take_graphs
 
 USUAL_RING = 6
-"""The penalised logP of ZINC takes one off for each further atom of the largest ring."""
+"""Largest rings of up to so many atoms count as one size."""
 MOST_ATOMS = 50
 """Of a molecule of molhiv."""
 TESTED, VALIDATED = 1000, 500
@@ -32,14 +32,11 @@ class RingTask:
         dataset: whose molecules they are.
         targets: their names.
         of: computes them.
-        balanced: whether to keep only as many molecules with the commonest target as there are others, and to draw a
-            split; otherwise the dataset's own split stays.
     """
 
     dataset: str
     targets: tuple[str, ...]
     of: Callable[[Chem.Mol], tuple[float, ...]]
-    balanced: bool = True
 
 
 def largest(molecule: Chem.Mol) -> int:
@@ -48,7 +45,6 @@ def largest(molecule: Chem.Mol) -> int:
 
 
 TASKS = {
-    "zinc-ring-penalty": RingTask("zinc", ("penalty",), lambda one: (max(0.0, largest(one) - USUAL_RING),), False),
     "molhiv-ring-size": RingTask("ogbg-molhiv", ("atoms",), lambda one: (float(max(USUAL_RING, largest(one))),)),
     "molhiv-joints": RingTask(
         "ogbg-molhiv",
@@ -76,9 +72,6 @@ def ring_graphs(name: str, seed: int = 0) -> PackedGraphs:
     task, generator = TASKS[name], np.random.default_rng(seed)
     graphs, found = load_dataset(task.dataset).graphs, molecules(task.dataset)
     y = np.array([task.of(one) if one is not None else (np.nan,) * len(task.targets) for one in found])
-    extras = {**graphs.extras, "y_names": np.array(task.targets)}
-    if not task.balanced:
-        return replace(graphs, y=y.astype(np.float32), extras=extras).validate(name)
     usable = np.flatnonzero(~np.isnan(y[:, 0]) & (graphs.num_nodes <= MOST_ATOMS))
     common = (y[usable] == np.median(y[usable], axis=0)).all(axis=1)
     rare = usable[~common]
@@ -86,4 +79,4 @@ def ring_graphs(name: str, seed: int = 0) -> PackedGraphs:
     test, valid, train = np.split(generator.permutation(len(chosen)), [TESTED, TESTED + VALIDATED])
     parts = {"train": np.sort(train), "valid": np.sort(valid), "test": np.sort(test)}
     taken = take_graphs(replace(graphs, y=y.astype(np.float32)), chosen)
-    return replace(taken, extras={**taken.extras, **parts, "y_names": extras["y_names"]}).validate(name)
+    return replace(taken, extras={**taken.extras, **parts, "y_names": np.array(task.targets)}).validate(name)

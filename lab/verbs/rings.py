@@ -14,7 +14,7 @@ from policylearn.cli.printing import say
 
 @verb("rings")
 def rings(*, output: OutputPath = Path("runs/rings")) -> None:
-    """Write a packed file per task: ZINC's ring penalty alone, and ring sizes and ring joints of molhiv.
+    """Write a packed file per task: ring sizes and ring joints of molhiv.
 
     Args:
         output: the folder.
