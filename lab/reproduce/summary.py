@@ -79,7 +79,8 @@ class RunGroup:
     def departures(self) -> dict[str, Any]:
         """Changed settings that do not lie in the paper's own grid."""
         grid: dict[str, list[Any]] = self.first.config.get("grid", {})
-        return {key: value for key, value in self.changed.items() if value not in grid.get(key, [AS_PAPER.get(key)])}
+        usual = {key: [value] for key, value in AS_PAPER.items()}
+        return {key: value for key, value in self.changed.items() if value not in (usual | grid).get(key, [])}
 
     @property
     def training(self) -> str:
