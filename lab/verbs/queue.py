@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import shlex
+from itertools import chain
 from pathlib import Path
 from statistics import fmean
 
 from cyclopts import App
 
+from lab.ledger import read_content
 from lab.reproduce.plan import plan
 from lab.reproduce.records import RUNS
 from lab.reproduce.tables import TABLES
@@ -33,7 +35,7 @@ def queue(
     results: Path = Path("results"),
     keep: Flag = False,
 ) -> None:
-    """Say how many commands of a queue are done and waiting, and how far the runs are that have begun.
+    """Say how many commands of a queue are done, the hours of their runs, and how far others are that have begun.
 
     A command is done when FILE.done holds it, or when all of its records exist.
 
@@ -49,9 +51,11 @@ def queue(
     log = file.with_name(f"{file.name}.done")
     ended = [words_of(line) for line in log.read_text(encoding="utf-8").splitlines()] if log.exists() else []
     app = make_app("lab", "", VERBS)
-    done = sum(words in ended or has_records(app, words, results) for words in lines)
+    found = [records_of(app, words, results) for words in lines]
+    done = sum(words in ended or all(records) for words, records in zip(lines, found, strict=True))
+    hours = sum(read_content(record)["seconds"] for record in {*chain(*found)} if record) / 3600
     running, stopped = begun(results)
-    parts = [f"{done} of {len(lines)} done", *(running or ["none running"]), *stopped]
+    parts = [f"{done} of {len(lines)} done in {hours:.1f} h", *(running or ["none running"]), *stopped]
     say("; ".join([*parts, f"{len(lines) - done - len(running)} waiting"]))
     for copy in keep_unfinished(results) if keep else ():
         size = sum(path.stat().st_size for path in copy.iterdir())
@@ -64,22 +68,21 @@ def words_of(line: str) -> list[str]:
     return words[words.index(VERB) + 1 :] if VERB in words else words
 
 
-def has_records(app: App, words: list[str], results: Path) -> bool:
-    """Whether every run of a command has its record."""
+def records_of(app: App, words: list[str], results: Path) -> list[Path | None]:
+    """The record of every run of a command, None for those that are not done."""
     _, bound, _ = app.parse_args([VERB, *words], exit_on_error=False, print_error=False)
     ledger = open_ledger(results)
-    jobs = plan(find_table(bound.args[0], TABLES), bound.kwargs.get("wish") or Wish())
-    return all(ledger.find(job) is not None for job in jobs)
+    return [ledger.find(job) for job in plan(find_table(bound.args[0], TABLES), bound.kwargs.get("wish") or Wish())]
 
 
 def begun(results: Path) -> tuple[list[str], list[str]]:
-    """What to say of the run that is being trained, if there is one, and of the other unfinished ones."""
+    """What to say of the runs that are being trained, and of the other unfinished ones."""
     here = {run.name: run for run in begun_runs(results, RUNS)}
     left = {run.name: run for run in begun_runs(results, UNFINISHED)} | here
-    newest = min(here.values(), key=lambda run: run.idle_minutes, default=None)
     running = []
-    if newest is not None and newest.idle_minutes <= max(IDLE_MINUTES, 5 * newest.seconds[-1] / 60):
-        del left[newest.name]
-        minutes = (newest.epochs - len(newest.seconds)) * fmean(newest.seconds[-10:]) / 60
-        running = [f"running {newest}, {minutes:.0f} min left, last epoch {newest.idle_minutes:.0f} min ago"]
+    for run in here.values():
+        if run.idle_minutes <= max(IDLE_MINUTES, 5 * run.seconds[-1] / 60):
+            del left[run.name]
+            minutes = (run.epochs - len(run.seconds)) * fmean(run.seconds[-10:]) / 60
+            running.append(f"running {run}, {minutes:.0f} min left, last epoch {run.idle_minutes:.0f} min ago")
     return running, [f"unfinished {run}" for run in sorted(left.values(), key=lambda run: run.name not in here)]
