@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
-from lab.reproduce.declaration import Cell, Table
+from lab.reproduce.declaration import Cell, Experiment, Table
 from lab.reproduce.summary import Groups, RunGroup, alike, difference
 from lab.reproduce.tables import PAPER
+from lab.settings import settings_of
+from policylearn.settings.flat import flat
+from policylearn.wording import write_value
 
 
 @dataclass(frozen=True)
@@ -57,13 +61,13 @@ def ahead(cells: Sequence[Cell], chosen: Sequence[RunGroup]) -> str:
 
 
 def budget(cells: Sequence[Cell], chosen: Sequence[RunGroup]) -> str:
-    """Repeats and epochs of the least funded, of the paper's, and how the last one learned."""
+    """Repeats and epochs of the least funded, of the paper's, and the settings of the one that learns."""
     poorest = min(chosen, key=lambda group: group.rank)
+    learner = next((group for group in chosen if group.first.estimator), poorest)
     first, protocol = poorest.first, cells[0].column.protocol
-    recipe = [str(first.changed["recipe"])] if "recipe" in first.changed else []
     epochs = [f"{first.epochs} of {first.paper_epochs} epochs"] if first.valid is not None else []
-    estimator = [chosen[-1].first.estimator] if chosen[-1].first.estimator and epochs else []
-    return ", ".join([f"{len(poorest.records)} of {protocol}", *epochs, *recipe, *estimator])
+    settings = [settings_text(learner).replace("†", "")] if epochs else []
+    return ", ".join(filter(None, [f"{len(poorest.records)} of {protocol}", *epochs, *settings]))
 
 
 def shown(cell: Cell, group: RunGroup, *, deviation: bool = True) -> str:
@@ -71,3 +75,30 @@ def shown(cell: Cell, group: RunGroup, *, deviation: bool = True) -> str:
     factor, digits = cell.column.factor, cell.printed.digits or 2
     spread = f"±{group.deviation * factor:.{digits}f}" if deviation and len(group.records) > 1 else ""
     return f"{group.mean * factor:.{digits}f}{spread}"
+
+
+def settings_text(group: RunGroup) -> str:
+    """Estimator, mode, and what was changed, with a mark on what the paper's grid does not hold."""
+    first, outside = group.first, group.departures
+    words = [first.estimator] if first.estimator else []
+    words += ["paper mode"] if first.mode == "paper" else []
+    changed = without_recipe(first.experiment, group.changed)
+    words += [
+        f"{short_name(key)} {write_value(value)}{'†' if key in outside else ''}" for key, value in changed.items()
+    ]
+    return ", ".join(words)
+
+
+def without_recipe(experiment: Experiment, changed: dict[str, Any]) -> dict[str, Any]:
+    """Changes without those that a recipe brings with it, where one is among them."""
+    if "recipe" not in changed:
+        return changed
+    whole = replace(experiment, settings=(*experiment.settings, ("recipe", changed["recipe"])))
+    brought = flat(settings_of(whole.config()))
+    return {key: value for key, value in changed.items() if key == "recipe" or brought.get(key) != value}
+
+
+def short_name(key: str) -> str:
+    """A setting's own name; one of a transform with the name of the transform."""
+    transform = key.removeprefix("data.transforms.")
+    return transform if transform != key else key.split(".")[-1]

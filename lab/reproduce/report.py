@@ -4,23 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from lab.ledger import Ledger, LedgerError
 from lab.pages import replace_between
-from lab.reproduce.claims import CLAIMS, claim_line, shown
+from lab.reproduce.claims import CLAIMS, claim_line, settings_text, shown
 from lab.reproduce.comparisons import COMPARE, take_over
 from lab.reproduce.declaration import ABSENT, Cell, Experiment, Table
 from lab.reproduce.picks import picks_table
 from lab.reproduce.plan import command_of
 from lab.reproduce.records import Record, load_records
 from lab.reproduce.summary import Groups, RunGroup, group_records, verdict
-from lab.settings import settings_of
 from policylearn.data.atomic import write_text
-from policylearn.settings.flat import flat
-from policylearn.wording import markdown_table, write_value
+from policylearn.wording import markdown_table
 
 HEAD = """# Results
 
@@ -37,7 +33,8 @@ Made by `python -m lab reproduce --report` from the records below `{root}/`, one
 CLAIM_HEAD = """## What the paper claims
 
 `python -m lab reproduce` with the words of the last column runs the cells of a line at the paper's budget; *ahead* is
-the gain of the last method over the one before it, with its standard error; *runs* are those of the least funded one.
+the gain of the last method over the one before it, with its standard error, paired; *runs* are those of the
+least funded one, with the settings of the learned picks.
 """
 
 
@@ -159,30 +156,3 @@ def joined(option: str, commands: Iterable[str]) -> list[str]:
         key = (command,) if at is None else (command[: at.start()], command[at.end() :])
         found.setdefault(key, []).append("" if at is None else at[0])
     return [" ".join(words).join(key) if len(key) > 1 else key[0] for key, words in found.items()]
-
-
-def settings_text(group: RunGroup) -> str:
-    """Estimator, mode, and what was changed, with a mark on what the paper's grid does not hold."""
-    first, outside = group.first, group.departures
-    words = [first.estimator] if first.estimator else []
-    words += ["paper mode"] if first.mode == "paper" else []
-    changed = without_recipe(first.experiment, group.changed)
-    words += [
-        f"{short_name(key)} {write_value(value)}{'†' if key in outside else ''}" for key, value in changed.items()
-    ]
-    return ", ".join(words)
-
-
-def without_recipe(experiment: Experiment, changed: dict[str, Any]) -> dict[str, Any]:
-    """Changes without those that a recipe brings with it, where one is among them."""
-    if "recipe" not in changed:
-        return changed
-    whole = replace(experiment, settings=(*experiment.settings, ("recipe", changed["recipe"])))
-    brought = flat(settings_of(whole.config()))
-    return {key: value for key, value in changed.items() if key == "recipe" or brought.get(key) != value}
-
-
-def short_name(key: str) -> str:
-    """A setting's own name; one of a transform with the name of the transform."""
-    transform = key.removeprefix("data.transforms.")
-    return transform if transform != key else key.split(".")[-1]

@@ -200,8 +200,8 @@ class Difference:
     """One method against another.
 
     Args:
-        better_by: how much better the first is.
-        error: standard error of that over seeds or folds; NaN where one has no two repeats.
+        better_by: how much better the first is, over the repeats that both have; of the means where they share none.
+        error: standard error of that, paired over seeds or folds; NaN where they do not share two.
         graph_error: over the test graphs, for the repeats that both have; None where they have no errors of graphs.
     """
 
@@ -214,7 +214,9 @@ def difference(ours: RunGroup, theirs: RunGroup) -> Difference:
     """How much better ours is than theirs."""
     sign = 1.0 if ours.first.higher_is_better else -1.0
     both = (ours, theirs)
-    error = math.hypot(*(standard_error(np.array(one.values)) for one in both))
+    values = [dict(zip([record.number for record in group.records], group.values, strict=True)) for group in both]
+    gains = np.array([values[0][number] - values[1][number] for number in values[0].keys() & values[1].keys()])
     files = [{record.number: record.file for record in group.records} for group in both]
     pairs = [(files[0][number], files[1][number]) for number in files[0].keys() & files[1].keys()]
-    return Difference(sign * (ours.mean - theirs.mean), error, paired_error(ours.first.metric, pairs))
+    better_by = float(np.mean(gains)) if len(gains) else ours.mean - theirs.mean
+    return Difference(sign * better_by, standard_error(gains), paired_error(ours.first.metric, pairs))

@@ -135,10 +135,10 @@ def test_seeds_of_one_configuration_are_one_group(tiny_record: Record) -> None:
 
 
 def test_the_difference_has_its_standard_errors(tiny_record: Record, tmp_path: Path) -> None:
-    learned, random = group(tiny_record, [0.80, 0.90]), group(tiny_record, [1.00, 1.10, 1.20])
+    learned, random = group(tiny_record, [0.80, 0.90]), group(tiny_record, [1.00, 1.30, 1.70])
     found = difference(learned, random)
-    assert found.better_by == pytest.approx(0.25)
-    assert found.error == pytest.approx(np.sqrt(np.var([0.8, 0.9], ddof=1) / 2 + np.var([1.0, 1.1, 1.2], ddof=1) / 3))
+    assert found.better_by == pytest.approx(0.3), "paired"
+    assert found.error == pytest.approx(np.std([0.2, 0.4], ddof=1) / np.sqrt(2))
     assert np.isnan(difference(learned, RunGroup(random.records[:1])).error)
     files = [tmp_path / "ours.json", tmp_path / "theirs.json"]
     pair = [RunGroup((replace(one.first, file=file),)) for one, file in zip((learned, random), files, strict=True)]
