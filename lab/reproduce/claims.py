@@ -61,12 +61,12 @@ def ahead(cells: Sequence[Cell], chosen: Sequence[RunGroup]) -> str:
 
 
 def budget(cells: Sequence[Cell], chosen: Sequence[RunGroup]) -> str:
-    """Repeats and epochs of the least funded, of the paper's, and the settings of the one that learns."""
+    """Repeats and epochs of the least funded, of the paper's, and the settings of the last one that learns."""
     poorest = min(chosen, key=lambda group: group.rank)
-    learner = next((group for group in chosen if group.first.estimator), poorest)
+    learner = next((group for group in reversed(chosen) if group.first.estimator), poorest)
     first, protocol = poorest.first, cells[0].column.protocol
     epochs = [f"{first.epochs} of {first.paper_epochs} epochs"] if first.valid is not None else []
-    settings = [settings_text(learner).replace("†", "")] if epochs else []
+    settings = [settings_text(learner)] if epochs else []
     return ", ".join(filter(None, [f"{len(poorest.records)} of {protocol}", *epochs, *settings]))
 
 

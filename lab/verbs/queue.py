@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-from itertools import chain
 from pathlib import Path
 from statistics import fmean
 
@@ -35,7 +34,7 @@ def queue(
     results: Path = Path("results"),
     keep: Flag = False,
 ) -> None:
-    """Say how many commands of a queue are done, the hours of their runs, and how far others are that have begun.
+    """Say how many commands of a queue are done, the hours of all its records, and how far runs are that have begun.
 
     A command is done when FILE.done holds it, or when all of its records exist.
 
@@ -52,11 +51,13 @@ def queue(
     ended = [words_of(line) for line in log.read_text(encoding="utf-8").splitlines()] if log.exists() else []
     app = make_app("lab", "", VERBS)
     found = [records_of(app, words, results) for words in lines]
-    done = sum(words in ended or all(records) for words, records in zip(lines, found, strict=True))
-    hours = sum(read_content(record)["seconds"] for record in {*chain(*found)} if record) / 3600
+    left = [one for words, one in zip(lines, found, strict=True) if words not in ended and not all(one.values())]
+    records = {record for one in found for record in one.values() if record is not None}
+    hours = sum(read_content(record)["seconds"] for record in records) / 3600
     running, stopped = begun(results)
-    parts = [f"{done} of {len(lines)} done in {hours:.1f} h", *(running or ["none running"]), *stopped]
-    say("; ".join([*parts, f"{len(lines) - done - len(running)} waiting"]))
+    parts = [f"{len(lines) - len(left)} of {len(lines)} done", f"records of {hours:.1f} h"]
+    parts += [*running.values()] or ["none running"]
+    say("; ".join([*parts, *stopped, f"{sum(not one.keys() & running.keys() for one in left)} waiting"]))
     for copy in keep_unfinished(results) if keep else ():
         size = sum(path.stat().st_size for path in copy.iterdir())
         say(f"{copy}: {size / 1e6:.2f} MB")
@@ -68,21 +69,22 @@ def words_of(line: str) -> list[str]:
     return words[words.index(VERB) + 1 :] if VERB in words else words
 
 
-def records_of(app: App, words: list[str], results: Path) -> list[Path | None]:
-    """The record of every run of a command, None for those that are not done."""
+def records_of(app: App, words: list[str], results: Path) -> dict[str, Path | None]:
+    """The runs of a command by name, each with its record, None for those that are not done."""
     _, bound, _ = app.parse_args([VERB, *words], exit_on_error=False, print_error=False)
     ledger = open_ledger(results)
-    return [ledger.find(job) for job in plan(find_table(bound.args[0], TABLES), bound.kwargs.get("wish") or Wish())]
+    jobs = plan(find_table(bound.args[0], TABLES), bound.kwargs.get("wish") or Wish())
+    return {job.record: ledger.find(job) for job in jobs}
 
 
-def begun(results: Path) -> tuple[list[str], list[str]]:
-    """What to say of the runs that are being trained, and of the other unfinished ones."""
+def begun(results: Path) -> tuple[dict[str, str], list[str]]:
+    """What to say of the runs that are being trained, by name, and of the other unfinished ones."""
     here = {run.name: run for run in begun_runs(results, RUNS)}
     left = {run.name: run for run in begun_runs(results, UNFINISHED)} | here
-    running = []
+    running = {}
     for run in here.values():
         if run.idle_minutes <= max(IDLE_MINUTES, 5 * run.seconds[-1] / 60):
             del left[run.name]
             minutes = (run.epochs - len(run.seconds)) * fmean(run.seconds[-10:]) / 60
-            running.append(f"running {run}, {minutes:.0f} min left, last epoch {run.idle_minutes:.0f} min ago")
+            running[run.name] = f"running {run}, {minutes:.0f} min left, last epoch {run.idle_minutes:.0f} min ago"
     return running, [f"unfinished {run}" for run in sorted(left.values(), key=lambda run: run.name not in here)]

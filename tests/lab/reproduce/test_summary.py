@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from lab.reproduce.claims import budget
 from lab.reproduce.declaration import Cell, Column, Printed, Protocol, row
 from lab.reproduce.records import Record
 from lab.reproduce.summary import RunGroup, alike, difference, group_records, verdict
@@ -135,14 +137,29 @@ def test_seeds_of_one_configuration_are_one_group(tiny_record: Record) -> None:
 
 
 def test_the_difference_has_its_standard_errors(tiny_record: Record, tmp_path: Path) -> None:
-    learned, random = group(tiny_record, [0.80, 0.90]), group(tiny_record, [1.00, 1.30, 1.70])
+    learned, random = group(tiny_record, [0.80, 0.90]), group(tiny_record, [1.70, 1.30, 1.00])
+    random = RunGroup(tuple(replace(one, number=2 - one.number) for one in random.records))
     found = difference(learned, random)
     assert found.better_by == pytest.approx(0.3), "paired"
     assert found.error == pytest.approx(np.std([0.2, 0.4], ddof=1) / np.sqrt(2))
-    assert np.isnan(difference(learned, RunGroup(random.records[:1])).error)
+    assert np.isnan(difference(learned, RunGroup(random.records[-1:])).error)
+    higher = [RunGroup(tuple(replace(r, higher_is_better=True) for r in one.records)) for one in (learned, random)]
+    assert difference(*higher).better_by == pytest.approx(-0.3)
+    apart = difference(learned, RunGroup(tuple(replace(one, number=one.number + 9) for one in random.records)))
+    assert apart.better_by == pytest.approx(4 / 3 - 0.85), "of the means"
+    assert np.isnan(apart.error)
     files = [tmp_path / "ours.json", tmp_path / "theirs.json"]
-    pair = [RunGroup((replace(one.first, file=file),)) for one, file in zip((learned, random), files, strict=True)]
+    firsts = (learned.records[0], random.records[-1])
+    pair = [RunGroup((replace(one, file=file),)) for one, file in zip(firsts, files, strict=True)]
     assert difference(*pair).graph_error is None
     for file, errors in zip(files, ([0.1, -0.2, 0.3], [0.3, -0.2, -0.7]), strict=True):
         np.savez_compressed(file.with_suffix(".npz"), test=np.array(errors, dtype=np.float32)[:, None])
     assert difference(*pair).graph_error == pytest.approx(np.std([0.2, 0.0, 0.4], ddof=1) / np.sqrt(3), rel=1e-5)
+
+
+def test_a_claim_tells_the_settings_of_the_last_method_that_learns(tiny_record: Record) -> None:
+    methods = [(None, 3), ("reinforce", 3), ("straight_through", 3), (None, 2)]
+    chosen = [group(tiny_record, [1.0] * count, estimator=estimator) for estimator, count in methods]
+    told = budget([cell("1.0")] * 4, chosen)
+    assert re.fullmatch(r"2 of 2 seeds, 10 of 10 epochs, straight_through(, .*)?", told)
+    assert "straight" not in budget([cell("1.0")] * 2, [chosen[0], chosen[3]])
