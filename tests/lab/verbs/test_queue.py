@@ -46,6 +46,7 @@ def test_a_queue_in_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     out = capsys.readouterr().out
     assert out.startswith(f"2 of 4 done; records of 0.5 h; running {now}: epoch 2 of 12, 1 min left")
     assert "; running exp/none/fold3-2: epoch 2 of 12, 1 min left" in out, "of another queue"
+    assert "unfinished" not in out
     assert out.endswith("; 1 waiting\n")
     shutil.copytree(results / "runs" / now, results / "unfinished/csl/full/seed0-3")
     shutil.rmtree(results / "runs/exp/none/fold3-2")
